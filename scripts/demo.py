@@ -1,0 +1,149 @@
+"""Adds a folder and answers questions about it: where the answer stands, the lines, the score, and why.
+
+Run through scripts/demo, which sets up the environment first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from openviking import OpenViking
+from openviking.errors import OpenVikingError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from openviking.model.imports import Progress as Step
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+HITS_SHOWN = 3
+SNIPPET_LINES = 3
+TEXT_COLUMNS = 100
+MB = 1_000_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0, or 1 when the folder could not be added or an expected answer was not found."""
+    options = read_arguments(arguments)
+    console = Console(highlight=False, soft_wrap=True)
+    folder = Path(options.folder).expanduser().absolute() if options.folder else EXAMPLES / "handbook"
+    questions = [(text, "") for text in options.question] or default_questions(options.folder)
+    data = (
+        Path(options.data).expanduser().absolute()
+        if options.data
+        else Path(tempfile.mkdtemp(prefix="openviking-demo-"))
+    )
+    try:
+        with OpenViking(path=str(data)) as ov:
+            root = add(ov, folder, data, console)
+            missed = sum(not ask(ov, question, expected, root, console) for question, expected in questions)
+        closing(console, folder, questions, missed)
+    except OpenVikingError as error:
+        console.print(f"[bold red]{error.code}[/] {escape(error.message)}")
+        return 1
+    finally:
+        if not options.data:
+            shutil.rmtree(data, ignore_errors=True)
+    return 1 if missed else 0
+
+
+def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for on the command line."""
+    parser = argparse.ArgumentParser(prog="scripts/demo", description="Add a folder and answer questions about it.")
+    parser.add_argument("--data", metavar="DIR", help="keep the data here (default: a temporary directory)")
+    parser.add_argument("folder", nargs="?", help="folder, file or zip to add (default: the handbook in examples/)")
+    parser.add_argument("question", nargs="*", help="questions (default: those of the handbook)")
+    return parser.parse_args(arguments)
+
+
+def default_questions(folder: str | None) -> list[tuple[str, str]]:
+    """The handbook's questions with the file that answers each; none for another folder."""
+    if folder:
+        return []
+    with (EXAMPLES / "handbook-questions.tsv").open(encoding="utf-8", newline="") as file:
+        return [(row["question"], row["answer"]) for row in csv.DictReader(file, delimiter="\t")]
+
+
+def add(ov: OpenViking, folder: Path, data: Path, console: Console) -> str:
+    """Add the folder with a progress bar, say how fast it was with summaries and all, and return the root's URI."""
+    console.print(f"[bold]Adding[/] {escape(str(folder))}")
+    console.print(f"[dim]data in {escape(str(data))}[/]")
+    start, cpu = time.perf_counter(), time.process_time()
+    bar = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("reading", total=None)
+
+        def show(state: Step) -> None:
+            bar.update(task, description=state.stage, completed=state.done, total=state.total or None)
+
+        report = ov.add_resource(folder, wait=True, progress=show)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    console.print(
+        f"{report.files} files, {report.bytes / MB:.2f} MB, {report.passages} new passages in {seconds:.2f} s "
+        f"({cpu:.2f} s of CPU): [bold]{report.bytes / MB / seconds * 60:.0f} MB/min[/]"
+    )
+    for line in [f"{one.name}: {one.error}" for one in report.failed] + list(report.warnings):
+        console.print(f"  [yellow]{escape(line)}[/]")
+    console.print(f"→ [cyan]{escape(report.root_uri)}[/]")
+    return report.root_uri
+
+
+def ask(ov: OpenViking, question: str, expected: str, root: str, console: Console) -> bool:
+    """Show the best answers to one question; false if a file was expected and is not among them."""
+    start = time.perf_counter()
+    hits = ov.find(question, target_uri=root, level=2, limit=HITS_SHOWN, explain=True).resources
+    console.print(f"\n[bold]{escape(question)}[/]  [dim]{(time.perf_counter() - start) * 1000:.1f} ms[/]")
+    if not hits:
+        console.print("  nothing found", style="yellow")
+    found = not expected
+    for rank, hit in enumerate(hits, 1):
+        right = bool(expected) and hit.uri == f"{root}/{expected}"
+        found = found or right
+        mark = "[green]✓[/]" if right else " "
+        console.print(f"{mark} {rank}. [cyan]{escape(hit.citation)}[/]  [bold]{hit.score:.3f}[/]")
+        for line in wrapped(hit.snippet)[: SNIPPET_LINES if rank == 1 else 1]:
+            console.print(Text(f"       {line}"))
+        reasons = " + ".join(f"{name} {value:.3f}" for name, value in hit.explain or () if value)
+        console.print(f"       [dim]why: {escape(reasons)}[/]")
+    if not found:
+        console.print(f"  [red]expected {escape(expected)}[/]")
+    return found
+
+
+def wrapped(text: str) -> list[str]:
+    """``text`` in lines that fit a terminal, also where the script needs two columns for a character."""
+    columns = Console(width=TEXT_COLUMNS)
+    return [line.plain.rstrip() for line in Text(text.strip()).wrap(columns, TEXT_COLUMNS)]
+
+
+def closing(console: Console, folder: Path, questions: Sequence[tuple[str, str]], missed: int) -> None:
+    """One last line: what was answered, or how to ask."""
+    console.print()
+    if not questions:
+        console.print(
+            f"No question was given. Ask some: scripts/demo {escape(os.path.relpath(folder))} 'your question' …"
+        )
+    elif any(expected for _, expected in questions):
+        console.print(
+            f"{len(questions) - missed} of {len(questions)} questions answered by the right file among the first {HITS_SHOWN}."
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

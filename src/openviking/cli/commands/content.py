@@ -1,0 +1,132 @@
+"""read, abstract, overview, write and get."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from openviking.cli.door import opened
+from openviking.cli.options import Command, Invocation
+from openviking.cli.output import Output
+
+STDIN = "-"
+
+
+@click.command("read", cls=Command)
+@click.argument("uri")
+@click.option("--offset", type=int, default=0, metavar="N", help="Begin after so many lines.")
+@click.option("-n", "--limit", type=int, default=-1, metavar="N", help="So many lines; -1 (default): all.")
+@click.option("--raw", is_flag=True, help="Hidden fields as well.")
+@click.pass_obj
+def read_command(invocation: Invocation, uri: str, offset: int, limit: int, raw: bool) -> None:
+    """Print the text of a file; URI#L3-L9 gives those lines."""
+    with opened(invocation) as store:
+        text = store.read(uri, offset, limit, raw)
+    Output(invocation).text(text)
+
+
+@click.command("abstract", cls=Command)
+@click.argument("uri")
+@click.pass_obj
+def abstract_command(invocation: Invocation, uri: str) -> None:
+    """Print the abstract (L0) of a directory."""
+    with opened(invocation) as store:
+        text = store.abstract(uri)
+    Output(invocation).text(text)
+
+
+@click.command("overview", cls=Command)
+@click.argument("uri")
+@click.pass_obj
+def overview_command(invocation: Invocation, uri: str) -> None:
+    """Print the overview (L1) of a directory."""
+    with opened(invocation) as store:
+        text = store.overview(uri)
+    Output(invocation).text(text)
+
+
+@click.command("write", cls=Command)
+@click.argument("uri")
+@click.option("--content", metavar="TEXT", help="The text.")
+@click.option("--from-file", metavar="PATH", help="A file with the text in UTF-8; - is standard input.")
+@click.option("--append", is_flag=True, help="The same as --mode append.")
+@click.option("--mode", type=click.Choice(["replace", "append", "create"]), help="replace (default), append, create.")
+@click.option("--wait", is_flag=True, help="Return when the summaries above are up to date.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest --wait.")
+@click.pass_obj
+def write_command(
+    invocation: Invocation,
+    uri: str,
+    content: str | None,
+    from_file: str | None,
+    append: bool,
+    mode: str | None,
+    wait: bool,
+    timeout: float | None,
+) -> None:
+    """Write a file: replace, append to, or create it.
+
+    replace and append need a file that is there.
+    """
+    if (content is None) == (from_file is None):
+        raise click.UsageError("Give exactly one of --content and --from-file.")
+    if append and mode not in {None, "append"}:
+        raise click.UsageError(f"--append and --mode {mode} exclude each other.")
+    text = content if content is not None else _file_text(from_file or "")
+    with opened(invocation, create=True) as store:
+        written = store.write(uri, text, "append" if append else mode or "replace", wait=wait, timeout=timeout)
+    Output(invocation).rows(written)
+
+
+@click.command("get", cls=Command)
+@click.argument("uri")
+@click.argument("local", required=False)
+@click.pass_obj
+def get_command(invocation: Invocation, uri: str, local: str | None) -> None:
+    """Save the original bytes of a file as LOCAL.
+
+    The default is its own name in the working directory; - is standard output. LOCAL must not exist.
+    """
+    if local is not None and local != STDIN:
+        _refuse_existing(Path(local))
+    with opened(invocation) as store:
+        data = store.download(uri)
+    output = Output(invocation)
+    if local == STDIN:
+        output.data(data)
+        return
+    target = Path(local) if local is not None else Path(uri.partition("?")[0].rstrip("/").rpartition("/")[2])
+    _save(target, data)
+    output.rows({"uri": uri, "path": str(target.absolute()), "bytes": len(data)})
+
+
+def _file_text(name: str) -> str:
+    """The text of a file of this machine, its line ends as they are."""
+    try:
+        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"--from-file {name!r}: {error.strerror or error}.") from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(
+            f"--from-file {name!r} is not text in UTF-8 (byte {error.start}); add-resource takes any file."
+        ) from error
+
+
+def _refuse_existing(target: Path) -> None:
+    if target.exists() or target.is_symlink():
+        raise click.UsageError(f"{str(target)!r} exists already; name a file that does not.")
+
+
+def _save(target: Path, data: bytes) -> None:
+    _refuse_existing(target)
+    try:
+        with target.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        _refuse_existing(target)
+    except OSError as error:
+        raise click.UsageError(f"Cannot write {str(target)!r}: {error.strerror or error}.") from error

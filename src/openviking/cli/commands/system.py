@@ -1,0 +1,38 @@
+"""wait, status and version."""
+
+from __future__ import annotations
+
+import click
+
+from openviking.cli.door import opened
+from openviking.cli.options import Command, Invocation
+from openviking.cli.output import Output
+from openviking.cli.progress import shown_progress
+
+
+@click.command("wait", cls=Command)
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest wait (default: no limit).")
+@click.pass_obj
+def wait_command(invocation: Invocation, timeout: float | None) -> None:
+    """Do and await the work that is queued, then show the state."""
+    with opened(invocation) as store, shown_progress(invocation, "waiting") as show:
+        status = store.wait_processed(timeout, progress=show)
+    Output(invocation).rows(status)
+
+
+@click.command("status", cls=Command)
+@click.pass_obj
+def status_command(invocation: Invocation) -> None:
+    """Show how much there is, and what is waiting."""
+    with opened(invocation) as store:
+        status = store.status()
+    Output(invocation).rows(status)
+
+
+@click.command("version", cls=Command)
+@click.pass_obj
+def version_command(invocation: Invocation) -> None:
+    """Show the version."""
+    from openviking import __version__
+
+    Output(invocation).result({"version": __version__}, lambda screen: screen.line(f"openviking {__version__}"))

@@ -1,0 +1,136 @@
+"""What every kind of source delivers: the names of its files first, then the bytes of each."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Protocol
+
+from openviking.errors import ProcessingError
+from openviking.ingest.ignore import SkipRules, Verdict
+from openviking.model.imports import Failed, Skipped
+
+Cancelled = Callable[[], bool]
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class UnreadableError(Exception):
+    """One file can't be delivered; its text is a reason for the report."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a source holds, in a fixed order.
+
+    ``files`` are names relative to the source's root. ``present`` are names (and directories, for all below them)
+    that the source has but does not deliver this time, because they could not be read or an option left them out:
+    nothing is concluded from their absence.
+    """
+
+    files: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    present: set[str] = field(default_factory=set)
+
+    def skip(self, name: str, verdict: Verdict, *, directory: bool = False) -> None:
+        """Note that something was left out on purpose."""
+        self.skipped.append(Skipped(storable(name) + ("/" if directory else ""), verdict.reason))
+        if verdict.chosen:
+            self.present.add(name)
+
+    def fail(self, name: str, error: str) -> None:
+        """Note that something could not be read."""
+        self.failed.append(Failed(storable(name), error))
+        self.present.add(name)
+
+    def may_hold(self, name: str) -> bool:
+        """Whether ``name`` may still be in the source although it was not delivered."""
+        if "" in self.present or name in self.present:
+            return True
+        end = name.find("/")
+        while end >= 0:
+            if name[:end] in self.present:
+                return True
+            end = name.find("/", end + 1)
+        return False
+
+
+class Delivery(Protocol):
+    """A source that is open."""
+
+    def scan(self, rules: SkipRules, cancelled: Cancelled) -> Scan:
+        """Its files; raises `ProcessingError` if nothing of it can be read."""
+        ...
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The bytes of a file; raises `UnreadableError`, also if there are more than ``limit``."""
+        ...
+
+    def close(self) -> None:
+        """Release it."""
+        ...
+
+
+class FileDelivery:
+    """One document of at most ``limit`` bytes; raises `ProcessingError` if it can't be read."""
+
+    def __init__(self, path: Path, limit: int) -> None:
+        self._path = path
+        try:
+            with _opened(path, limit):
+                pass
+        except UnreadableError as error:
+            raise ProcessingError(f"{path} can't be read: {error}", resource=str(path)) from error
+
+    def scan(self, rules: SkipRules, cancelled: Cancelled) -> Scan:
+        """The document alone; no rule keeps out what was named explicitly."""
+        del rules, cancelled
+        return Scan([self._path.name])
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The bytes of the document."""
+        del name
+        return read_file(self._path, limit)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def read_file(path: str | Path, limit: int) -> bytes:
+    """The bytes of a regular file; follows no symbolic link and waits for no pipe."""
+    with _opened(path, limit) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise UnreadableError(too_large(len(data), limit))
+    return data
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path, limit: int) -> Iterator[IO[bytes]]:
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | _NO_FOLLOW), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise UnreadableError("it is not a regular file")
+            if found.st_size > limit:
+                raise UnreadableError(too_large(found.st_size, limit))
+            yield file
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from error
+
+
+def too_large(size: int, limit: int) -> str:
+    """The reason for a file over the limit."""
+    return f"it has {size:,} bytes, at most {limit:,} are taken"
+
+
+def storable(name: str) -> str:
+    """``name`` as UTF-8 can hold it: bytes that a file system could not decode show as ``\\xff``."""
+    with contextlib.suppress(UnicodeEncodeError):
+        name.encode()
+        return name
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,291 @@
+"""OpenViking in one's own process: the wiring, and the use cases as flat methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from openviking.config.settings import Settings
+from openviking.model.hit import FindResult
+from openviking.model.identity import Identity
+from openviking.model.imports import ImportOptions, ImportReport, Progress
+from openviking.model.listing import Listing
+from openviking.model.matches import GlobResult, GrepResult
+from openviking.service.accounts import Accounts
+from openviking.service.content import Content
+from openviking.service.fs import FileSystem
+from openviking.service.resources import Resources
+from openviking.service.search import Search
+from openviking.service.system import System
+from openviking.service.worker import Worker
+
+
+class OpenViking:
+    """A context database in a directory; several processes and threads may use it at once.
+
+    ``path`` is the data directory (default ``~/.openviking/data``), ``account`` and ``user`` whose data are meant.
+    Without ``create`` a directory that holds no data yet is a `NotFoundError`.
+    ``workers`` threads do background work; 0 leaves it to other processes and to `wait_processed`. Use it as a
+    context manager, or call `close`.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        account: str = "default",
+        user: str = "default",
+        *,
+        workers: int = 1,
+        create: bool = True,
+    ) -> None:
+        settings = (
+            Settings(workers=workers) if path is None else Settings(path=Path(path).expanduser(), workers=workers)
+        )
+        self._identity = Identity(account=account, user=user, role="root")
+        self._accounts = Accounts(settings.path, create=create)
+        try:
+            self._accounts.store(self._identity)
+        except BaseException:
+            self._accounts.close()
+            raise
+        self._worker = Worker(
+            self._accounts.open_stores, {"import": Resources.resume}, settings.workers, settings.poll_interval
+        )
+        self._fs = FileSystem(self._accounts, self._worker)
+        self._content = Content(self._accounts, self._worker)
+        self._search = Search(self._accounts, settings.grep_timeout)
+        self._resources = Resources(self._accounts, self._worker)
+        self._system = System(self._accounts, self._worker)
+
+    def close(self) -> None:
+        """Stop background work and release the store; nothing queued is lost."""
+        self._worker.stop()
+        self._accounts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def add_resource(
+        self,
+        path: str | Path,
+        to: str | None = None,
+        parent: str | None = None,
+        *,
+        create_parent: bool = False,
+        strict: bool = False,
+        include: str | Sequence[str] | None = None,
+        exclude: str | Sequence[str] | None = None,
+        ignore_dirs: str | Sequence[str] | None = None,
+        reason: str = "",
+        instruction: str = "",
+        tags: Sequence[str] | None = None,
+        wait: bool = False,
+        timeout: float | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> ImportReport:
+        """Import a local folder, file or zip, or update what it made before; its words are found when this returns.
+
+        ``to`` is the exact target URI, ``parent`` the directory to put it in (``create_parent``: made if missing).
+        ``include`` and ``exclude`` are file name patterns, ``ignore_dirs`` directory names, each a list or separated
+        by commas; ``strict`` refuses a folder with binary files. ``reason`` and ``instruction`` are for models and
+        have no effect without one. ``tags`` are added to everything imported. ``wait`` also awaits sidecars, for
+        ``timeout`` seconds at most. Raises `NotFoundError`, `ProcessingError`, `InvalidArgumentError`,
+        `DeadlineExceededError`.
+        """
+        del reason, instruction
+        options = ImportOptions.of(strict=strict, include=include, exclude=exclude, ignore_dirs=ignore_dirs)
+        return self._resources.add_resource(
+            self._identity, path, to, parent, create_parent=create_parent, options=options, tags=tags,
+            wait=wait, timeout=timeout, progress=progress,
+        )  # fmt: skip
+
+    def find(
+        self,
+        query: str = "",
+        target_uri: str | Sequence[str] = "",
+        *,
+        limit: int = 10,
+        node_limit: int | None = None,
+        score_threshold: float | None = None,
+        context_type: str | Sequence[str] | None = None,
+        level: int | str | Sequence[int] | None = None,
+        read_content: bool = False,
+        tags: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        time_field: str | None = None,
+        explain: bool = False,
+    ) -> FindResult:
+        """The best records for ``query``, each with lines, snippet and score (0 ≤ score < 1).
+
+        ``target_uri`` names one or more directories or files (default: the user's tree and ``viking://resources``).
+        ``level`` 0, 1, 2 means abstracts, overviews, files. ``since`` and ``until`` take ``2h``, ``7d``, a date or an
+        ISO time, on ``time_field`` ``updated_at`` or ``created_at``. ``explain`` adds the contributions of each term.
+        Raises `InvalidArgumentError`, `InvalidURIError`, `PermissionDeniedError`.
+        """
+        return self._search.find(
+            self._identity, query, target_uri, limit=limit, node_limit=node_limit, score_threshold=score_threshold,
+            context_type=context_type, level=level, read_content=read_content, tags=tags, since=since, until=until,
+            time_field=time_field, explain=explain,
+        )  # fmt: skip
+
+    def grep(
+        self,
+        uri: str,
+        pattern: str,
+        *,
+        case_insensitive: bool = False,
+        exclude_uri: str | None = None,
+        node_limit: int | None = 256,
+        level_limit: int = 10,
+        before_context: int = 0,
+        after_context: int = 0,
+        tags: Sequence[str] | None = None,
+        include_tags: bool = False,
+    ) -> GrepResult:
+        """Lines that match a regular expression in all files at and below ``uri``.
+
+        At most ``node_limit`` lines are listed (None: all) and all are counted; ``level_limit`` is the greatest depth
+        of a file. Raises `InvalidArgumentError`, `DeadlineExceededError`, `NotFoundError`.
+        """
+        return self._search.grep(
+            self._identity, uri, pattern, case_insensitive=case_insensitive, exclude_uri=exclude_uri,
+            node_limit=node_limit, level_limit=level_limit, before_context=before_context, after_context=after_context,
+            tags=tags, include_tags=include_tags,
+        )  # fmt: skip
+
+    def glob(
+        self,
+        pattern: str,
+        uri: str = "viking://",
+        *,
+        node_limit: int | None = 256,
+        extra_fields: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        include_tags: bool = False,
+    ) -> GlobResult:
+        """Files and directories whose path relative to ``uri`` matches ``pattern`` (``*``, ``**``, ``?``, ``[ab]``).
+
+        URIs, or objects if ``extra_fields`` (name, path, type, size, mode, mtime, locked, id) or tags are asked for.
+        Raises `InvalidArgumentError`, `NotFoundError`.
+        """
+        return self._search.glob(
+            self._identity, pattern, uri, node_limit=node_limit, extra_fields=extra_fields, tags=tags,
+            include_tags=include_tags,
+        )  # fmt: skip
+
+    def ls(
+        self,
+        uri: str = "viking://",
+        *,
+        simple: bool = False,
+        recursive: bool = False,
+        output: str = "agent",
+        abs_limit: int = 256,
+        show_all_hidden: bool = False,
+        node_limit: int = 1000,
+        offset: int = 0,
+        sort_by: str | None = None,
+        sort_order: str = "asc",
+    ) -> Listing:
+        """The children of a directory as dicts (``simple``: as URIs), with ``total`` and ``has_more``.
+
+        Raises `NotFoundError`, `FailedPreconditionError` for a file, `InvalidArgumentError`.
+        """
+        return self._fs.ls(
+            self._identity, uri, simple=simple, recursive=recursive, output=output, abs_limit=abs_limit,
+            show_all_hidden=show_all_hidden, node_limit=node_limit, offset=offset, sort_by=sort_by,
+            sort_order=sort_order,
+        )  # fmt: skip
+
+    def tree(
+        self,
+        uri: str,
+        *,
+        simple: bool = False,
+        output: str = "agent",
+        abs_limit: int = 256,
+        show_all_hidden: bool = False,
+        node_limit: int = 1000,
+        offset: int = 0,
+        level_limit: int = 3,
+    ) -> Listing:
+        """Everything below a directory, flat and in pre-order, with ``rel_path``. Raises as `ls` does."""
+        return self._fs.tree(
+            self._identity, uri, simple=simple, output=output, abs_limit=abs_limit, show_all_hidden=show_all_hidden,
+            node_limit=node_limit, offset=offset, level_limit=level_limit,
+        )  # fmt: skip
+
+    def stat(self, uri: str) -> dict[str, Any]:
+        """Name, size, times and kind of a node, for a directory also the ``count`` of records below."""
+        return self._fs.stat(self._identity, uri)
+
+    def attrs(self, uri: str) -> dict[str, Any]:
+        """Context type, tags and how the summaries of a node were made."""
+        return self._fs.attrs(self._identity, uri)
+
+    def set_tags(
+        self, uri: str, tags: Sequence[str], *, mode: str = "replace", recursive: bool = False
+    ) -> dict[str, Any]:
+        """Change tags (``key=value``) of a node, or of all below it; ``mode`` is replace, append or clear."""
+        return self._fs.set_tags(self._identity, uri, tags, mode=mode, recursive=recursive)
+
+    def mkdir(self, uri: str, description: str | None = None) -> dict[str, Any]:
+        """Make a directory with its parents. Raises `ConflictError` if it exists."""
+        return self._fs.mkdir(self._identity, uri, description)
+
+    def rm(
+        self, uri: str, recursive: bool = False, *, wait: bool = False, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Remove a file, or with ``recursive`` a directory and all below; a missing node is no error."""
+        return self._fs.rm(self._identity, uri, recursive=recursive, wait=wait, timeout=timeout)
+
+    def mv(self, from_uri: str, to_uri: str) -> dict[str, Any]:
+        """Move or rename a file or directory. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`."""
+        return self._fs.mv(self._identity, from_uri, to_uri)
+
+    def read(self, uri: str, offset: int = 0, limit: int = -1, raw: bool = False) -> str:
+        """The text of a file, or ``limit`` lines of it from line ``offset``; ``uri#L3-L9`` gives those lines."""
+        return self._content.read(self._identity, uri, offset, limit, raw=raw)
+
+    def download(self, uri: str) -> bytes:
+        """The original bytes of a file."""
+        return self._content.download(self._identity, uri)
+
+    def abstract(self, uri: str) -> str:
+        """The L0 of a directory, for a file that of its parent."""
+        return self._content.abstract(self._identity, uri)
+
+    def overview(self, uri: str) -> str:
+        """The L1 of a directory, for a file that of its parent."""
+        return self._content.overview(self._identity, uri)
+
+    def write(
+        self, uri: str, content: str, mode: str = "replace", *, wait: bool = False, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Write a file's text; ``mode`` is replace, append (both need the file) or create (needs it missing)."""
+        return self._content.write(self._identity, uri, content, mode, wait=wait, timeout=timeout)
+
+    def wait_processed(
+        self, timeout: float | None = None, *, progress: Callable[[int], None] | None = None
+    ) -> dict[str, Any]:
+        """Await what was queued before the call and help with it; the state of the account then.
+
+        Raises `DeadlineExceededError` after ``timeout`` seconds; nothing is lost then.
+        """
+        return self._system.wait_processed(self._identity, timeout, progress)
+
+    def status(self) -> dict[str, Any]:
+        """Counts of files, records and passages, and of what is waiting."""
+        return self._system.status(self._identity)
+
+    def check(self) -> list[str]:
+        """What is inconsistent in the store, a sentence each; empty when all is well."""
+        return self._system.check(self._identity)

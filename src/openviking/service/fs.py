@@ -1,0 +1,356 @@
+"""The tree: ls, tree, stat, attrs, mkdir, rm, mv (contract/core.md §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from openviking.clock import iso
+from openviking.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from openviking.index.limits import whole_number
+from openviking.index.tags import accepted_tags
+from openviking.ingest.presets import PRIVATE_CONTAINER
+from openviking.ingest.sidecars import render_all
+from openviking.model.identity import Identity
+from openviking.model.listing import Listing
+from openviking.model.node import Node
+from openviking.service.access import check_movable, check_new_directory, check_removable, resolve, resolve_new
+from openviking.service.accounts import Accounts
+from openviking.service.targets import sees_all, visible_roots
+from openviking.service.values import one_of
+from openviking.service.worker import Worker
+from openviking.store.batch import MakeDirectory, Move, Remove, SetTags, TagMode
+from openviking.store.port import AccountStore, View
+from openviking.uri import RESERVED_NAMES, URI, context_type
+
+RECURSIVE_DEPTH: Final = 3
+FRESHENED: Final = 256
+"""Stale sidecars that a listing makes before it shows them."""
+
+FILE_MODE: Final = 0o644
+DIRECTORY_MODE: Final = 0o755
+
+
+class FileSystem:
+    """Listing and changing the tree."""
+
+    def __init__(self, accounts: Accounts, worker: Worker) -> None:
+        self._accounts = accounts
+        self._worker = worker
+
+    def ls(
+        self,
+        identity: Identity,
+        uri: str,
+        *,
+        simple: bool = False,
+        recursive: bool = False,
+        output: str = "agent",
+        abs_limit: int = 256,
+        show_all_hidden: bool = False,
+        node_limit: int = 1000,
+        offset: int = 0,
+        sort_by: str | None = None,
+        sort_order: str = "asc",
+    ) -> Listing:
+        """The children of a directory; ``recursive`` gives a tree of depth 3.
+
+        ``sort_by`` ``name`` or ``mtime`` puts directories first. Raises `NotFoundError`, `FailedPreconditionError`
+        for a file, `InvalidArgumentError` for bad values.
+        """
+        one_of("output", output, ("agent", "original"))
+        one_of("sort_by", sort_by, ("name", "mtime", None))
+        one_of("sort_order", sort_order, ("asc", "desc"))
+        if recursive:
+            return self.tree(
+                identity, uri, simple=simple, output=output, abs_limit=abs_limit, show_all_hidden=show_all_hidden,
+                node_limit=node_limit, offset=offset, level_limit=RECURSIVE_DEPTH,
+            )  # fmt: skip
+        whole_number(node_limit, "node_limit", minimum=1)
+        whole_number(offset, "offset", minimum=0)
+        whole_number(abs_limit, "abs_limit", minimum=0)
+        target = resolve(identity, uri)
+        store = self._accounts.store(identity)
+        self._freshen(store, target, simple=simple, output=output)
+        with store.read() as view:
+            self._directory(view, target)
+            if (target.parts == ("user",) and identity.role != "root") or not target.parts:
+                public = self._public(view, identity, target)
+                nodes, total = public[offset : offset + node_limit], len(public)
+                entries = [
+                    self._entry(view, identity, node, simple=simple, output=output, abs_limit=abs_limit)
+                    for node in nodes
+                ]
+                return Listing(entries, total=total, has_more=offset + len(nodes) < total)
+            narrowed = identity.actor_peer is not None and target.scope == "user" and target.parts[2:] == ("peers",)
+            order = {None: "name", "name": "kind", "mtime": "mtime"}[sort_by]
+            nodes = view.children(
+                target.path,
+                hidden=show_all_hidden,
+                limit=None if narrowed else node_limit,
+                offset=0 if narrowed else offset,
+                order=order,
+                descending=sort_order == "desc",
+            )
+            if narrowed:
+                shown = [node for node in nodes if _is_shown(identity, node)]
+                nodes, total = shown[offset : offset + node_limit], len(shown)
+            else:
+                total = view.count_children(target.path, hidden=show_all_hidden)
+            entries = [
+                self._entry(view, identity, node, simple=simple, output=output, abs_limit=abs_limit) for node in nodes
+            ]
+            return Listing(entries, total=total, has_more=offset + len(nodes) < total)
+
+    def tree(
+        self,
+        identity: Identity,
+        uri: str,
+        *,
+        simple: bool = False,
+        output: str = "agent",
+        abs_limit: int = 256,
+        show_all_hidden: bool = False,
+        node_limit: int = 1000,
+        offset: int = 0,
+        level_limit: int = 3,
+    ) -> Listing:
+        """Everything below a directory down to ``level_limit`` levels, flat and in pre-order, with ``rel_path``."""
+        one_of("output", output, ("agent", "original"))
+        whole_number(node_limit, "node_limit", minimum=1)
+        whole_number(offset, "offset", minimum=0)
+        whole_number(level_limit, "level_limit", minimum=1)
+        whole_number(abs_limit, "abs_limit", minimum=0)
+        target = resolve(identity, uri)
+        store = self._accounts.store(identity)
+        self._freshen(store, target, simple=simple, output=output)
+        with store.read() as view:
+            self._directory(view, target)
+            entries: list[Any] = []
+            seen = 0
+            narrow = identity.actor_peer is not None or identity.role != "root"
+            for entry in view.walk(target.path, depth=level_limit, hidden_files=show_all_hidden):
+                if narrow and not _is_shown(identity, entry.node):
+                    continue
+                seen += 1
+                if seen <= offset:
+                    continue
+                if len(entries) == node_limit:
+                    break
+                listed = self._entry(
+                    view, identity, entry.node, simple=simple, output=output, abs_limit=abs_limit, tree=True
+                )
+                if not simple:
+                    listed["rel_path"] = entry.node.uri.below(target)
+                entries.append(listed)
+            total = (
+                sum(
+                    1
+                    for entry in view.walk(target.path, depth=level_limit, hidden_files=show_all_hidden)
+                    if _is_shown(identity, entry.node)
+                )
+                if narrow
+                else view.count_below(target.path, depth=level_limit, hidden_files=show_all_hidden)
+            )
+            return Listing(entries, total=total, has_more=offset + len(entries) < total)
+
+    def stat(self, identity: Identity, uri: str) -> dict[str, Any]:
+        """Name, size, times and kind of a node; ``count`` is the number of records below a directory."""
+        target = resolve(identity, uri)
+        with self._accounts.store(identity).read() as view:
+            node = self._node(view, target)
+            out = {**self._original(node), "isLocked": False}
+            if node.is_dir and identity.actor_peer is None:
+                out["count"] = sum(view.count_records(path) for path in visible_roots(identity, target))
+            return out
+
+    def attrs(self, identity: Identity, uri: str) -> dict[str, Any]:
+        """Tags and context type of a node; for a directory also how its sidecars were made."""
+        target = resolve(identity, uri)
+        with self._accounts.store(identity).read() as view:
+            node = self._node(view, target)
+            attrs: dict[str, Any] = {"tags": list(view.tags([node.id]).get(node.id, ()))}
+            sidecars = view.sidecars(node.path) if node.is_dir else None
+            if sidecars is not None:
+                attrs["sidecars"] = {"origin": sidecars.origin, "stale": sidecars.stale}
+            elif node.is_text:
+                attrs["encoding"] = node.encoding
+                attrs["abstract"] = {"origin": "extractive"}
+            return {"uri": str(node.uri), "context_type": context_type(node.path), "attrs": attrs}
+
+    def set_tags(
+        self,
+        identity: Identity,
+        uri: str,
+        tags: Sequence[str],
+        *,
+        mode: str = "replace",
+        recursive: bool = False,
+    ) -> dict[str, Any]:
+        """Change the tags of a node, or of all below it; a tag that is not ``key=value`` is skipped and counted."""
+        chosen = one_of("mode", mode, ("replace", "append", "clear"))
+        target = resolve(identity, uri)
+        check_removable(identity, target)
+        kept, skipped = accepted_tags(tags)
+        store = self._accounts.store(identity)
+        with store.read() as view:
+            self._node(view, target)
+        useless = bool(tags) and not kept and mode != "clear"
+        operations = [] if useless else [SetTags(target.path, kept, _tag_mode(chosen), recursive)]
+        applied = store.apply(operations) if operations else None
+        touched = applied.touched[0] if applied else ()
+        return {
+            "uri": str(target),
+            "updated_uris": [str(URI(tuple(path.split("/")))) for path in touched],
+            "root_uri": str(target),
+            "context_type": context_type(target.path),
+            "tags": list(kept),
+            "mode": mode,
+            "success_count": len(touched),
+            "skipped_count": skipped,
+            "failed_count": 0,
+            "tags_updated": bool(touched),
+        }
+
+    def mkdir(self, identity: Identity, uri: str, description: str | None = None) -> dict[str, Any]:
+        """Make a directory and its parents; ``description`` becomes its L0. An existing one is a `ConflictError`."""
+        target = resolve_new(identity, uri)
+        check_new_directory(identity, target)
+        self._accounts.store(identity).apply([MakeDirectory(target.path, description=description or "")])
+        self._worker.wake()
+        return {"uri": str(target)}
+
+    def rm(
+        self, identity: Identity, uri: str, *, recursive: bool = False, wait: bool = False, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Remove a node; a directory needs ``recursive``, a missing one is no error. It is gone when this returns.
+
+        ``wait`` also awaits the sidecars of the directories above.
+        """
+        target = resolve(identity, uri)
+        check_removable(identity, target)
+        store = self._accounts.store(identity)
+        applied = store.apply([Remove(target.path, recursive)])
+        if wait:
+            self._worker.drain(store, timeout)
+        self._worker.wake()
+        return {
+            "uri": str(target),
+            "estimated_deleted_count": applied.counts[0],
+            "semantic_root_uri": str(target.parent),
+            "semantic_status": "complete" if wait or not applied.counts[0] else "queued",
+        }
+
+    def mv(self, identity: Identity, from_uri: str, to_uri: str) -> dict[str, Any]:
+        """Give a node another URI; its records, tags and times stay as they are."""
+        source, target = resolve(identity, from_uri), resolve_new(identity, to_uri)
+        check_movable(identity, source, target)
+        store = self._accounts.store(identity)
+        with store.read() as view:
+            node = self._node(view, source)
+            present = view.get(target.path)
+        if not node.is_dir and to_uri.partition("?")[0].endswith("/"):
+            raise InvalidArgumentError(f"{to_uri} names a directory, but {source} is a file", resource=to_uri)
+        if present is not None and present.is_dir and source != target:
+            raise InvalidArgumentError(
+                f"{target} is an existing directory; name the new node itself", resource=str(target)
+            )
+        if present is not None and source != target:
+            raise AlreadyExistsError(str(target), "file")
+        store.apply([Move(source.path, target.path)])
+        self._worker.wake()
+        return {"from": str(source), "to": str(target)}
+
+    def _freshen(self, store: AccountStore, target: URI, *, simple: bool, output: str) -> None:
+        if not simple and output == "agent":
+            render_all(store, target.path, FRESHENED)
+
+    @staticmethod
+    def _public(view: View, identity: Identity, target: URI) -> list[Node]:
+        """The root shows the scopes that exist, ``viking://user`` the caller's own directory."""
+        wanted = [("user", identity.user)] if target.parts else [("agent",), ("resources",), ("user",)]
+        return [node for parts in wanted if (node := view.get(URI(parts).path)) is not None]
+
+    def _entry(
+        self,
+        view: View,
+        identity: Identity,
+        node: Node,
+        *,
+        simple: bool,
+        output: str,
+        abs_limit: int,
+        tree: bool = False,
+    ) -> Any:
+        if simple:
+            return str(node.uri)
+        if output == "original":
+            original = self._original(node)
+            if tree:
+                del original["meta"]
+            return original
+        return {
+            "uri": str(node.uri),
+            "size": node.size,
+            "isDir": node.is_dir,
+            "modTime": iso(node.updated_at),
+            "abstract": self._listed_abstract(view, identity, node, abs_limit),
+        }
+
+    @staticmethod
+    def _listed_abstract(view: View, identity: Identity, node: Node, abs_limit: int) -> str:
+        """The L0 of a directory; never a stale one, and none that tells of what the caller may not see."""
+        if not node.is_dir:
+            return ""
+        sidecars = view.sidecars(node.path) if sees_all(identity, node.uri) or node.path == PRIVATE_CONTAINER else None
+        ready = sidecars is not None and not sidecars.stale
+        text = sidecars.abstract if sidecars and ready else f"# {node.uri} [Directory abstract is not ready]"
+        return text if len(text) <= abs_limit else text[: max(abs_limit - 3, 0)] + "..."
+
+    @staticmethod
+    def _original(node: Node) -> dict[str, Any]:
+        return {
+            "name": node.name,
+            "size": node.size,
+            "mode": DIRECTORY_MODE if node.is_dir else FILE_MODE,
+            "modTime": iso(node.updated_at),
+            "isDir": node.is_dir,
+            "meta": {},
+            "uri": str(node.uri),
+        }
+
+    @staticmethod
+    def _node(view: View, target: URI) -> Node:
+        node = view.get(target.path)
+        if node is None:
+            raise NotFoundError(str(target), "file" if "." in target.name else "directory")
+        return node
+
+    @classmethod
+    def _directory(cls, view: View, target: URI) -> Node:
+        node = cls._node(view, target)
+        if not node.is_dir:
+            raise FailedPreconditionError(
+                f"{target} is not a directory", resource=str(target), expected="directory", actual="file"
+            )
+        return node
+
+
+def _is_shown(identity: Identity, node: Node) -> bool:
+    """Whether a listing may show a node: no other user's tree, no foreign peer under a peer view."""
+    parts = node.uri.parts
+    if parts[-1] in RESERVED_NAMES:
+        return False
+    if parts[0] != "user" or len(parts) < 2:
+        return True
+    if identity.role != "root" and parts[1] != identity.user:
+        return False
+    foreign = (
+        identity.actor_peer is not None and len(parts) > 3 and parts[2] == "peers" and parts[3] != identity.actor_peer
+    )
+    return not foreign
+
+
+def _tag_mode(mode: str) -> TagMode:
+    modes: dict[str, TagMode] = {"replace": "replace", "append": "append", "clear": "clear"}
+    return modes[mode]

@@ -1,0 +1,178 @@
+"""Searching: find, grep, glob (contract/retrieval.md §3, §6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from openviking.clock import now_ms
+from openviking.errors import InvalidArgumentError, NotFoundError
+from openviking.index.context_types import parse_context_types
+from openviking.index.levels import parse_levels
+from openviking.index.limits import glob_limit, optional_limit, result_limit, whole_number
+from openviking.index.line_pattern import LinePattern
+from openviking.index.match_budget import MatchBudget
+from openviking.index.path_pattern import PathPattern
+from openviking.index.tags import accepted_tags, required_tags
+from openviking.index.time_window import check_time_field, resolve_window
+from openviking.model.hit import FindResult
+from openviking.model.identity import Identity
+from openviking.model.matches import GlobResult, GrepResult
+from openviking.model.scope import Scope
+from openviking.retrieve.find import FindRequest, find
+from openviking.retrieve.glob import GlobRequest, glob
+from openviking.retrieve.grep import GrepRequest, grep
+from openviking.service.access import resolve
+from openviking.service.accounts import Accounts
+from openviking.service.targets import search_roots, visible_roots
+from openviking.uri import from_path
+
+MAX_QUERY_CHARS: Final = 32_000
+
+
+class Search:
+    """Finding things in one account."""
+
+    def __init__(self, accounts: Accounts, grep_timeout: float) -> None:
+        self._accounts = accounts
+        self._grep_timeout = grep_timeout
+
+    def find(
+        self,
+        identity: Identity,
+        query: str = "",
+        target_uri: str | Sequence[str] | None = "",
+        *,
+        limit: int = 10,
+        node_limit: int | None = None,
+        score_threshold: float | None = None,
+        context_type: str | Sequence[str] | None = None,
+        level: int | str | Sequence[int] | None = None,
+        read_content: bool = False,
+        tags: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        time_field: str | None = None,
+        explain: bool = False,
+    ) -> FindResult:
+        """The best records for ``query``; a blank one needs a filter and gives the newest records.
+
+        Filters are ``context_type``, ``tags``, ``since`` and ``until``. ``score_threshold`` is exclusive. Raises
+        `InvalidArgumentError` for bad values, `InvalidURIError` and `PermissionDeniedError` for bad targets.
+        """
+        filtered = any(given is not None for given in (context_type, tags, since, until))
+        if not isinstance(query, str):
+            raise InvalidArgumentError(f"query must be a string, not {type(query).__name__}", field="query")
+        if not query.strip() and not filtered:
+            raise InvalidArgumentError("query must not be empty unless a filter is given", field="query")
+        wanted = result_limit(limit, node_limit)
+        now = now_ms()
+        first, last = resolve_window(since, until, now)
+        levels = parse_levels(level)
+        scope = Scope(
+            roots=search_roots(identity, target_uri),
+            context_types=parse_context_types(context_type) or (),
+            levels=levels or (),
+            tags=required_tags(tags or ()),
+            time_field=check_time_field(time_field),
+            since=first,
+            until=last,
+            nothing=levels == (),
+        )
+        request = FindRequest(
+            query[:MAX_QUERY_CHARS], scope, wanted, _threshold(score_threshold), bool(read_content), bool(explain)
+        )
+        with self._accounts.store(identity).read() as view:
+            return find(view, request)
+
+    def grep(
+        self,
+        identity: Identity,
+        uri: str,
+        pattern: str,
+        *,
+        case_insensitive: bool = False,
+        exclude_uri: str | None = None,
+        node_limit: int | None = 256,
+        level_limit: int = 10,
+        before_context: int = 0,
+        after_context: int = 0,
+        tags: Sequence[str] | None = None,
+        include_tags: bool = False,
+    ) -> GrepResult:
+        """Lines that match a regular expression, in all files at and below ``uri`` down to ``level_limit`` levels.
+
+        At most ``node_limit`` lines are listed (None: all), all are counted. Raises `InvalidArgumentError` for a
+        pattern that does not compile, `DeadlineExceededError` for one that takes too long, `NotFoundError`.
+        """
+        compiled = LinePattern(pattern, case_insensitive=bool(case_insensitive))
+        limit = optional_limit(node_limit)
+        whole_number(level_limit, "level_limit", minimum=1)
+        whole_number(before_context, "before_context", minimum=0)
+        whole_number(after_context, "after_context", minimum=0)
+        target = resolve(identity, uri)
+        excluded = resolve(identity, exclude_uri).path if exclude_uri else None
+        wanted = None if tags is None else accepted_tags(tags)[0]
+        with self._accounts.store(identity).read() as view:
+            if view.get(target.path) is None:
+                raise NotFoundError(str(target), "file" if "." in target.name else "directory")
+            budget = MatchBudget(self._grep_timeout)
+            results = [
+                grep(
+                    view,
+                    GrepRequest(
+                        path, compiled, budget, excluded, limit, depth, before_context, after_context, wanted,
+                        bool(include_tags),
+                    ),
+                )
+                for path in visible_roots(identity, target)
+                if (depth := level_limit - len(from_path(path).parts) + len(target.parts)) > 0
+            ]  # fmt: skip
+        matches = tuple(match for result in results for match in result.matches)
+        return GrepResult(
+            matches if limit is None else matches[:limit],
+            sum(result.files_scanned for result in results),
+            sum(result.total for result in results),
+        )
+
+    def glob(
+        self,
+        identity: Identity,
+        pattern: str,
+        uri: str = "viking://",
+        *,
+        node_limit: int | None = 256,
+        extra_fields: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        include_tags: bool = False,
+    ) -> GlobResult:
+        """Files and directories whose path relative to ``uri`` matches ``pattern``; ``node_limit`` ≤ 0: no limit.
+
+        Plain URIs (a directory's with a trailing slash), or objects with ``uri`` and ``isDir`` and what
+        ``extra_fields`` asks for. Raises `InvalidArgumentError` for a blank or broken pattern, `NotFoundError`.
+        """
+        compiled = PathPattern(pattern)
+        limit = glob_limit(node_limit)
+        if isinstance(extra_fields, str) or not all(isinstance(one, str) for one in extra_fields or ()):
+            raise InvalidArgumentError(
+                f"extra_fields is {extra_fields!r}, it must be a list of names", field="extra_fields"
+            )
+        target = resolve(identity, uri)
+        wanted = None if tags is None else accepted_tags(tags)[0]
+        fields = None if extra_fields is None else tuple(extra_fields)
+        with self._accounts.store(identity).read() as view:
+            if view.get(target.path) is None:
+                raise NotFoundError(str(target), "directory")
+            request = GlobRequest(
+                target.path, visible_roots(identity, target), compiled, limit, fields, wanted, bool(include_tags)
+            )
+            return glob(view, request)
+
+
+def _threshold(value: Any) -> float:
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidArgumentError(f"score_threshold is {value!r}, it must be a finite number", field="score_threshold")
+    return float(value)

@@ -1,0 +1,86 @@
+"""Which directories a search looks at (contract/retrieval.md §3.3), and which of a tree a caller may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from openviking.errors import InvalidArgumentError, InvalidURIError
+from openviking.model.identity import Identity
+from openviking.service.access import resolve
+from openviking.text import quoted
+from openviking.uri import SCHEME, URI
+
+MAX_TARGETS: Final = 256
+
+_PEER_AREAS = ("memories", "resources")
+_USER_AREAS = ("memories", "resources", "skills")
+_OWN_AREAS = ("memories", "privacy", "resources", "sessions", "skills")
+
+
+def search_roots(identity: Identity, target_uri: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Store paths of the directories to search; an empty target means the user's root and ``viking://resources``."""
+    targets = [resolve(identity, text) for text in _given(target_uri) if text not in {"", "/", SCHEME}]
+    home = URI(("user", identity.user))
+    if not targets:
+        own = [home] if identity.actor_peer is None else _seen_with_peer(home, identity.actor_peer)
+        targets = [*own, URI(("resources",))]
+    else:
+        targets = [root for target in targets for root in _expand(identity, target)]
+    return tuple(dict.fromkeys(target.path for target in targets))
+
+
+def sees_all(identity: Identity, target: URI) -> bool:
+    """Whether the caller may see everything below ``target``, which must be readable."""
+    return visible_roots(identity, target) == (target.path,)
+
+
+def visible_roots(identity: Identity, target: URI) -> tuple[str, ...]:
+    """``target``, or where that holds more than the caller may see, the trees below it that the caller may."""
+    home = f"user/{identity.user}"
+    if identity.actor_peer is not None and (not target.parts or target.path in {"user", home, f"{home}/peers"}):
+        peer = f"{home}/peers/{identity.actor_peer}"
+        own = sorted((peer, *(f"{home}/{area}" for area in _OWN_AREAS)))
+        shown = (peer,) if target.path.endswith("/peers") else tuple(own)
+        return ("agent", "resources", *shown) if not target.parts else shown
+    if identity.role == "root" or target.path not in {"", "user"}:
+        return (target.path,)
+    return (home,) if target.parts else ("agent", "resources", home)
+
+
+def _given(target_uri: object) -> list[str]:
+    given = [target_uri] if isinstance(target_uri, str) else target_uri or []
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
+        raise InvalidArgumentError(
+            f"target_uri must be a URI or a list of URIs, not {quoted(target_uri)}", field="target_uri"
+        )
+    distinct = list(dict.fromkeys(given))
+    if len(distinct) > MAX_TARGETS:
+        raise InvalidArgumentError(
+            f"target_uri names {len(distinct)} places, at most {MAX_TARGETS} are allowed", field="target_uri"
+        )
+    return distinct
+
+
+def _expand(identity: Identity, target: URI) -> list[URI]:
+    if target.parts == ("user",) and (identity.role != "root" or identity.actor_peer is not None):
+        target = URI(("user", identity.user))
+    if target.scope != "user" or len(target.parts) < 2:
+        return [target]
+    home = URI(target.parts[:2])
+    peer = identity.actor_peer
+    if len(target.parts) == 2:
+        return [target] if peer is None else _seen_with_peer(home, peer)
+    if target.parts[2] != "peers":
+        return [target]
+    if len(target.parts) == 3:
+        return [target] if peer is None else [home.child("peers", peer, area) for area in _PEER_AREAS]
+    if len(target.parts) == 4:
+        return [target.child(area) for area in _PEER_AREAS]
+    if target.parts[4] not in _PEER_AREAS:
+        raise InvalidURIError(str(target), "only the memories and resources of a peer can be searched")
+    return [target]
+
+
+def _seen_with_peer(home: URI, peer: str) -> list[URI]:
+    return [home.child(area) for area in _USER_AREAS] + [home.child("peers", peer, area) for area in _PEER_AREAS]

@@ -1,0 +1,169 @@
+"""What a writer asks of the store: operations that take effect together or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+FileMode = Literal["create", "replace", "put"]
+TagMode = Literal["replace", "append", "clear"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage ready to be stored: its place, its terms by field, and its content hash.
+
+    The hash covers the embedded text (title, breadcrumb, symbol, body) and is what vectors are keyed by. ``length``
+    counts its terms for BM25.
+    """
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    breadcrumb: str
+    symbol: str
+    hash: bytes
+    title_terms: str
+    heading_terms: str
+    body_terms: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The bytes of a file with everything derived from them.
+
+    ``text`` is the UTF-8 form, None for a binary file and identical to ``data`` where that is UTF-8 already.
+    ``prepared`` is the version of the code that derived it.
+    """
+
+    data: bytes
+    text: bytes | None
+    encoding: str
+    kind: str
+    language: str
+    title: str
+    abstract: str
+    overview: str
+    passages: tuple[StoredPassage, ...]
+    prepared: int
+
+
+@dataclass(frozen=True, slots=True)
+class FromSource:
+    """Which source delivered a file, under which name relative to the source's root, with which SHA-256."""
+
+    source_id: int
+    name: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PutFile:
+    """Write a file, making its parents.
+
+    ``create`` refuses an existing node, ``replace`` a missing one, ``put`` takes both. With ``base`` the present
+    bytes must still have that SHA-256, else `ConflictError`: so a read-modify-write loses no other writer's bytes.
+    ``below`` is a directory that must exist, else `NotFoundError`: so an import does not bring back a removed root.
+    """
+
+    path: str
+    content: FileContent
+    mode: FileMode = "put"
+    base: bytes | None = None
+    source: FromSource | None = None
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MakeDirectory:
+    """Make a directory and its parents; with ``exist_ok`` an existing one is left as it is."""
+
+    path: str
+    exist_ok: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Remove a node and what is below it; a directory only if ``recursive``, a missing node is no error.
+
+    With ``base`` a file is removed only while its bytes have that SHA-256, with ``only_empty`` a directory only while
+    nothing is in it (else the outcome is ``kept``).
+    """
+
+    path: str
+    recursive: bool = False
+    base: bytes | None = None
+    only_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSource:
+    """Note that files from ``location`` (an absolute path or URL) fill the existing node ``path``.
+
+    A location that fills another node which is still there is a `ConflictError`: the first import wins.
+    """
+
+    location: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Give a node another path; the target's parent must exist, the target must not."""
+
+    from_path: str
+    to_path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTags:
+    """Change the tags of a node, of everything below it too if ``recursive``."""
+
+    path: str
+    tags: tuple[str, ...]
+    mode: TagMode = "replace"
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PutSidecars:
+    """Store the L0 and L1 of a directory with their passages.
+
+    ``seen`` is the directory's change number that they were made from: if it was changed since, it stays dirty.
+    """
+
+    path: str
+    seen: int
+    abstract: str
+    overview: str
+    origin: str
+    abstract_passages: tuple[StoredPassage, ...]
+    overview_passages: tuple[StoredPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptFile:
+    """Note that a file that is there already is what a source delivers now; touches nothing else."""
+
+    path: str
+    source: FromSource
+
+
+Operation = PutFile | MakeDirectory | Remove | Move | SetTags | PutSidecars | AdoptFile | NoteSource
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a batch did: its change number and, per operation, what happened.
+
+    ``outcomes[i]`` is ``created``, ``updated``, ``unchanged``, ``removed``, ``missing``, ``kept`` or ``moved``; ``counts[i]``
+    the number of nodes it touched; ``touched[i]`` their paths where the operation lists them (SetTags).
+    """
+
+    change: int
+    outcomes: tuple[str, ...]
+    counts: tuple[int, ...] = ()
+    touched: tuple[tuple[str, ...], ...] = field(default=())

@@ -1,0 +1,289 @@
+"""What the rooms above ask of a store; every store of an account implements `AccountStore`.
+
+No query language crosses this border: paths, values from `model` and batches go in, plain values come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from openviking.model.node import Node, Sidecars
+from openviking.model.scope import Scope
+from openviking.store.batch import Applied, Operation
+from openviking.store.jobs import Job, JobQueue, NewJob
+
+
+class Analyser(Protocol):
+    """Gives the terms of path segments and tags, as the analyser of the passages does."""
+
+    version: int
+
+    def name_terms(self, name: str) -> tuple[str, ...]:
+        """The distinct terms of one path segment or tag."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that the words found.
+
+    ``score`` is BM25 divided by the most that the query can reach, so 0 ≤ score < 1; ``terms`` are the matched
+    query terms with their shares, which add up to it. ``level`` is 0 or 1 for a directory's sidecar, 2 for a file.
+    """
+
+    passage_id: int
+    node: Node
+    level: int
+    score: float
+    terms: tuple[tuple[str, float], ...]
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    breadcrumb: str
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A node in a listing, with its depth below the listed directory (1 = direct child)."""
+
+    node: Node
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class DirtyDirectory:
+    """A directory whose sidecars are stale since change number ``seen``."""
+
+    path: str
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place that files were imported from; ``root`` is the path it fills now, None if that was removed."""
+
+    id: int
+    location: str
+    root: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """One stored passage of a node, without its text."""
+
+    id: int
+    level: int
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    breadcrumb: str
+    symbol: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the change log: ``op`` is ``put``, ``move``, ``remove``, ``tags`` or ``sidecars``."""
+
+    change: int
+    op: str
+    node_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of what is stored; ``removed`` counts nodes that a purge has yet to clear away."""
+
+    files: int
+    directories: int
+    records: int
+    passages: int
+    terms: int
+    dirty: int
+    removed: int
+    outdated: int
+    change: int
+
+
+class View(Protocol):
+    """One consistent state of the account: everything read through it belongs together."""
+
+    @property
+    def change(self) -> int:
+        """The number of the last change in this state."""
+        ...
+
+    def get(self, path: str) -> Node | None:
+        """The node at ``path``; the root ``""`` always exists."""
+        ...
+
+    def children(
+        self,
+        path: str,
+        *,
+        hidden: bool,
+        limit: int | None = None,
+        offset: int = 0,
+        order: str = "name",
+        descending: bool = False,
+    ) -> list[Node]:
+        """The children of a directory; ``order`` is ``name`` (files and directories mixed), ``kind`` (directories first, then by name) or ``mtime`` (directories first)."""
+        ...
+
+    def count_children(self, path: str, *, hidden: bool) -> int:
+        """How many children `children` would give without limit."""
+        ...
+
+    def walk(
+        self,
+        path: str,
+        *,
+        depth: int | None = None,
+        hidden_files: bool = True,
+        tags: Sequence[str] = (),
+        excluded: Sequence[str] = (),
+        files_only: bool = False,
+        under: str = "",
+    ) -> Iterator[Entry]:
+        """Everything below a directory in pre-order by path components, or the file itself with depth 0.
+
+        ``excluded`` subtrees are left out, ``tags`` must all be carried, ``under`` is a relative directory that
+        narrows the walk.
+        """
+        ...
+
+    def count_below(self, path: str, *, depth: int | None = None, hidden_files: bool = True) -> int:
+        """How many entries `walk` would give."""
+        ...
+
+    def count_records(self, path: str) -> int:
+        """Records at and below a path: a file has one if it is text, a directory one per sidecar."""
+        ...
+
+    def data(self, node: Node) -> bytes:
+        """The original bytes of a file."""
+        ...
+
+    def text(self, node: Node) -> str | None:
+        """The text of a file, None if it is binary."""
+        ...
+
+    def slice(self, node: Node, start: int, end: int) -> str:
+        """Part of a file's UTF-8 text, by bytes."""
+        ...
+
+    def file_overview(self, node: Node) -> str:
+        """The L1 of a file."""
+        ...
+
+    def sidecars(self, path: str) -> Sidecars | None:
+        """The sidecars of a directory as they are stored; None if there are none yet."""
+        ...
+
+    def description(self, path: str) -> str:
+        """The description that a directory was made with, else ""."""
+        ...
+
+    def tags(self, node_ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """The tags of nodes in alphabetical order; nodes without are missing."""
+        ...
+
+    def passages(self, node: Node) -> list[PassageRow]:
+        """The passages of a node in order."""
+        ...
+
+    def search(self, terms: Sequence[str], scope: Scope, k: int, need: int) -> list[Candidate]:
+        """The ``k`` best passages in ``scope`` for the query ``terms``, best first, equal scores by path.
+
+        Terms that are very common in the account score but select only while fewer than ``need`` records were
+        found.
+        """
+        ...
+
+    def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:
+        """Records in ``scope`` with their level, newest first, then by path; without any query."""
+        ...
+
+    def dirty(self, limit: int, path: str = "") -> list[DirtyDirectory]:
+        """Directories at or below ``path`` whose sidecars are stale, deepest first."""
+        ...
+
+    def source(self, location: str) -> Source | None:
+        """The source known by its absolute path or URL."""
+        ...
+
+    def source_files(self, source_id: int) -> dict[str, Node]:
+        """What a source has made and is still there, by the source's own names."""
+        ...
+
+    def outdated(self, prepared: int, limit: int) -> list[Node]:
+        """Text files whose passages were made by another version than ``prepared``."""
+        ...
+
+    def changes(self, since: int, limit: int) -> list[Change]:
+        """The change log after change number ``since``."""
+        ...
+
+    def stats(self, prepared: int) -> Stats:
+        """Counts of what is stored; ``prepared`` is the version that is not outdated."""
+        ...
+
+
+class AccountStore(Protocol):
+    """All data of one account."""
+
+    @property
+    def jobs(self) -> JobQueue:
+        """The account's queue of work."""
+        ...
+
+    def read(self) -> AbstractContextManager[View]:
+        """A consistent view; views of one thread nest and share the outermost state."""
+        ...
+
+    def apply(self, operations: Sequence[Operation], *, jobs: Sequence[NewJob] = (), tolerant: bool = False) -> Applied:
+        """Carry out ``operations`` in one durable transaction, with ``jobs`` queued in it.
+
+        The first error undoes everything; with ``tolerant`` an operation that fails is undone alone and its
+        outcome is the error's message behind ``failed: ``.
+        """
+        ...
+
+    def remember_source(self, location: str, root: str) -> Source:
+        """Note that ``location`` fills the existing directory or file ``root``."""
+        ...
+
+    def purge(self, limit: int) -> int:
+        """Clear away up to ``limit`` removed nodes and unreferenced contents; how many there were."""
+        ...
+
+    def check(self) -> list[str]:
+        """What is inconsistent, a sentence each; empty when all is well."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; the store can't be used afterwards."""
+        ...
+
+
+__all__ = [
+    "AccountStore",
+    "Analyser",
+    "Candidate",
+    "Change",
+    "DirtyDirectory",
+    "Entry",
+    "Job",
+    "JobQueue",
+    "NewJob",
+    "PassageRow",
+    "Source",
+    "Stats",
+    "View",
+]

@@ -1,0 +1,83 @@
+"""An audit: everything that the tables promise each other."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from openviking.store.sqlite.contents import Contents
+
+_CHECKS: Final = {
+    "directory {0!r} has no parent": (
+        "SELECT path FROM directories d WHERE path >= ' '"
+        " AND NOT EXISTS (SELECT 1 FROM directories p WHERE p.id = d.parent_id"
+        " AND d.path = CASE WHEN p.path = '' THEN d.name ELSE p.path || '/' || d.name END)"
+    ),
+    "directory {0!r} has no node": (
+        "SELECT path FROM directories d WHERE id > 0 AND NOT EXISTS ("
+        "SELECT 1 FROM nodes n WHERE n.directory_id = d.id AND n.name = '')"
+    ),
+    "node {0} has no directory": "SELECT id FROM nodes n WHERE NOT EXISTS (SELECT 1 FROM directories d WHERE d.id = n.directory_id)",
+    "{0!r} is a file and a directory": (
+        "SELECT e.path FROM directories e JOIN nodes n ON n.directory_id = e.parent_id AND n.name = e.name AND e.name <> ''"
+    ),
+    "node {0} has no content": (
+        "SELECT id FROM nodes n WHERE hash IS NOT NULL AND NOT (EXISTS (SELECT 1 FROM contents c WHERE c.hash = n.hash)"
+        " AND (text_hash IS NULL OR EXISTS (SELECT 1 FROM contents c WHERE c.hash = n.text_hash)))"
+    ),
+    "file {0} has neither bytes nor a directory's empty name": "SELECT id FROM nodes WHERE (name = '') <> (hash IS NULL)",
+    "content {0} belongs to no node": (
+        "SELECT hex(hash) FROM contents c WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.hash = c.hash)"
+        " AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.text_hash = c.hash)"
+    ),
+    "passage {0} belongs to no node": (
+        "SELECT id FROM passages p WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = p.node_id"
+        " AND (p.level < 2) = (n.name = '' AND n.hash IS NULL))"
+    ),
+    "the passages of node {0} leave a gap or overlap": (
+        'SELECT DISTINCT node_id FROM (SELECT node_id, start, lag("end", 1, 0) OVER ('
+        "PARTITION BY node_id, level ORDER BY start, id) AS before FROM passages) WHERE start <> before"
+    ),
+    "the passages of node {0} do not cover its text": (
+        "SELECT n.id FROM nodes n JOIN contents c ON c.hash = n.text_hash LEFT JOIN passages p ON p.node_id = n.id"
+        ' GROUP BY n.id HAVING coalesce(max(p."end"), 0) <> c.size'
+    ),
+    "passage {0} has no postings": "SELECT id FROM passages WHERE id NOT IN (SELECT id FROM words_docsize)",
+    "posting list {0} has no passage": "SELECT id FROM words_docsize WHERE id NOT IN (SELECT id FROM passages)",
+    "node {0} has no name terms": (
+        "SELECT id FROM nodes WHERE id NOT IN (SELECT id FROM names_docsize) AND NOT (directory_id = 1 AND name = '')"
+    ),
+    "name terms {0} belong to no node": "SELECT id FROM names_docsize WHERE id NOT IN (SELECT id FROM nodes)",
+    "tag {0} is on no node": "SELECT tag FROM tags WHERE node_id NOT IN (SELECT id FROM nodes)",
+    "the sidecars of directory {0} have no directory": (
+        "SELECT directory_id FROM sidecars WHERE directory_id NOT IN (SELECT id FROM directories)"
+    ),
+    "{0!r} is not listed under the type and owner of its path": (
+        "SELECT path FROM directories WHERE path >= ' ' AND (context_type <> context_type(path) OR owner <> owner(path))"
+    ),
+    "{0!r} is stale, its parent is not": (
+        "SELECT d.path FROM directories d JOIN directories p ON p.id = d.parent_id"
+        " WHERE d.dirty > 0 AND p.dirty = 0 AND p.path >= ' '"
+    ),
+    "the count of {0} is wrong": (
+        "SELECT name FROM meta WHERE name = 'passages' AND value <> (SELECT count(*) FROM passages)"
+        " OR name = 'terms' AND value <> (SELECT coalesce(sum(length), 0) FROM passages)"
+    ),
+}
+
+
+def inconsistencies(connection: sqlite3.Connection, contents: Contents) -> list[str]:
+    """What is wrong, a sentence each; empty when all is well."""
+    found = [f"database: {row[0]}" for row in connection.execute("PRAGMA quick_check") if row[0] != "ok"]
+    for sentence, sql in _CHECKS.items():
+        found += [sentence.format(row[0]) for row in connection.execute(sql)]
+    for table in ("word_counts", "name_counts"):
+        try:
+            connection.execute(f"SELECT sum(cnt) FROM {table}").fetchone()
+        except sqlite3.DatabaseError as error:
+            found.append(f"the postings behind {table} are damaged: {error}")
+    found += [
+        f"the bytes of content {digest.hex()} are missing, cut short or changed"
+        for digest in contents.damaged(connection)
+    ]
+    return found

@@ -1,0 +1,178 @@
+"""Connections to one database file: one for writing behind a lock, and as many for reading as are used at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from openviking.errors import FailedPreconditionError, ResourceExhaustedError, UnavailableError
+from openviking.store.sqlite.schema import migrate
+from openviking.uri import context_type, owner
+
+BUSY_TIMEOUT_S: Final = 30.0
+CLOSING_TIMEOUT_S: Final = 30.0
+"""How long closing waits for reads that are under way; what still reads then closes its connection itself."""
+
+IDLE_READERS: Final = 8
+MINIMUM: Final = (3, 40, 0)
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Turns SQLite's errors into ours: an outage of the store is never mistaken for an empty answer."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            raise ResourceExhaustedError(f"The disk is full: {error}", resource="store") from error
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.OperationalError | sqlite3.ProgrammingError
+        )
+        state = "is damaged" if damaged else "does not answer"
+        raise UnavailableError(f"The store {state}: {error}", service="store", reason=str(error)) from error
+
+
+class Connections:
+    """The connections of one process to one database file.
+
+    A thread that reads takes an idle connection, or opens one, for as long as its view lives: so threads that come
+    and go leave nothing open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if sqlite3.sqlite_version_info < MINIMUM:
+            raise FailedPreconditionError(
+                f"SQLite {sqlite3.sqlite_version} is too old, {'.'.join(map(str, MINIMUM))} or newer is needed",
+                found=sqlite3.sqlite_version,
+            )
+        self._path = path.absolute()
+        self._lock = threading.RLock()
+        self._readers = threading.Condition()
+        self._idle: list[sqlite3.Connection] = []
+        self._reading = 0
+        self._local = threading.local()
+        self._closed = False
+        with translated():
+            self._writer = self._open(create=True)
+            try:
+                migrate(self._writer)
+            except BaseException:
+                self._writer.close()
+                raise
+        self._file = self._identity()
+
+    def _open(self, *, create: bool = False) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self._path.as_uri()}?mode={'rwc' if create else 'rw'}",
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA secure_delete = FAST")
+            connection.execute("PRAGMA cache_size = -32768")
+            connection.execute("PRAGMA mmap_size = 1073741824")
+            connection.create_function("context_type", 1, context_type, deterministic=True)
+            connection.create_function("owner", 1, owner, deterministic=True)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction: committed durably at the end, undone by any error."""
+        with self._lock:
+            self._check_usable()
+            with translated():
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._writer
+                    self._writer.execute("COMMIT")
+                except BaseException:
+                    if self._writer.in_transaction:
+                        self._writer.execute("ROLLBACK")
+                    raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent state; inside of it the same thread gets the same state again."""
+        outer: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        with translated():
+            if outer is not None:
+                yield outer
+                return
+            connection = self._take()
+            try:
+                connection.execute("BEGIN")
+                self._local.connection = connection
+                yield connection
+            finally:
+                self._local.connection = None
+                self._give_back(connection)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._readers:
+            self._check_usable()
+            self._reading += 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return self._open()
+        except BaseException:
+            with self._readers:
+                self._reading -= 1
+                self._readers.notify_all()
+            raise
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        sound = False
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            sound = True
+        finally:
+            with self._readers:
+                self._reading -= 1
+                keep = sound and not self._closed and len(self._idle) < IDLE_READERS
+                if keep:
+                    self._idle.append(connection)
+                self._readers.notify_all()
+            if not keep:
+                connection.close()
+
+    def _identity(self) -> tuple[int, int]:
+        """Which file the path names now: connections to a file that is gone would go on as if nothing had happened."""
+        try:
+            found = os.stat(self._path)  # noqa: PTH116
+        except OSError as error:
+            raise UnavailableError(
+                f"The file of the store is gone: {error.strerror}", service="store", reason=str(error.strerror)
+            ) from error
+        return found.st_dev, found.st_ino
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise FailedPreconditionError("The store is closed", resource="store")
+        if self._identity() != self._file:
+            raise UnavailableError("The file of the store was replaced by another", service="store", reason="replaced")
+
+    def close(self) -> None:
+        """Close all connections of all threads, once the reads that are under way have ended."""
+        own = 1 if getattr(self._local, "connection", None) is not None else 0
+        with self._readers:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            self._readers.wait_for(lambda: self._reading <= own, CLOSING_TIMEOUT_S)
+        with self._lock:
+            self._writer.close()

@@ -1,0 +1,174 @@
+"""The tables of one account's database, as numbered migrations.
+
+A migration is never changed once it was released; a new one is added behind it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+from openviking.errors import FailedPreconditionError
+
+REMOVED: Final = "\x00"
+"""Paths of removed subtrees start with this character, which no name may contain, until a purge clears them."""
+
+GRAVE: Final = 0
+"""The directory id under which removed single files wait for the purge."""
+
+_FIRST = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+INSERT INTO meta VALUES ('change', 0), ('passages', 0), ('terms', 0), ('analyser', NULL);
+
+CREATE TABLE directories (
+    id INTEGER PRIMARY KEY,
+    parent_id INTEGER,
+    path TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    context_type TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    dirty INTEGER NOT NULL
+);
+CREATE INDEX directories_parent ON directories (parent_id, name);
+CREATE INDEX directories_dirty ON directories (dirty) WHERE dirty > 0;
+
+CREATE TABLE nodes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    directory_id INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    size INTEGER NOT NULL DEFAULT 0,
+    hash BLOB,
+    text_hash BLOB,
+    encoding TEXT NOT NULL DEFAULT '',
+    kind TEXT NOT NULL DEFAULT '',
+    language TEXT NOT NULL DEFAULT '',
+    title TEXT NOT NULL DEFAULT '',
+    abstract TEXT NOT NULL DEFAULT '',
+    overview TEXT NOT NULL DEFAULT '',
+    prepared INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    source_id INTEGER,
+    source_name TEXT NOT NULL DEFAULT '',
+    source_hash BLOB,
+    UNIQUE (directory_id, name)
+);
+CREATE INDEX nodes_hash ON nodes (hash) WHERE hash IS NOT NULL;
+CREATE INDEX nodes_text_hash ON nodes (text_hash) WHERE text_hash IS NOT NULL;
+CREATE INDEX nodes_source ON nodes (source_id, source_name) WHERE source_id IS NOT NULL;
+CREATE INDEX nodes_updated ON nodes (updated_at);
+CREATE INDEX nodes_prepared ON nodes (prepared) WHERE text_hash IS NOT NULL;
+
+CREATE TABLE contents (hash BLOB PRIMARY KEY, size INTEGER NOT NULL, data BLOB);
+
+CREATE TABLE released (hash BLOB PRIMARY KEY, at INTEGER NOT NULL);
+
+CREATE TABLE sidecars (
+    directory_id INTEGER PRIMARY KEY,
+    abstract TEXT NOT NULL,
+    overview TEXT NOT NULL,
+    origin TEXT NOT NULL
+);
+CREATE TABLE descriptions (directory_id INTEGER PRIMARY KEY, description TEXT NOT NULL);
+
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    node_id INTEGER NOT NULL,
+    level INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    first_line INTEGER NOT NULL,
+    last_line INTEGER NOT NULL,
+    breadcrumb TEXT NOT NULL,
+    symbol TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    length INTEGER NOT NULL
+);
+CREATE INDEX passages_node ON passages (node_id, level, start);
+
+CREATE TABLE tags (
+    node_id INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (node_id, tag)
+) WITHOUT ROWID;
+CREATE INDEX tags_tag ON tags (tag, node_id);
+
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    location TEXT NOT NULL UNIQUE,
+    node_id INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+);
+
+CREATE TABLE jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    state TEXT NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL,
+    lease TEXT,
+    lease_until INTEGER,
+    error TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX jobs_waiting ON jobs (kind, key) WHERE state = 'queued';
+CREATE INDEX jobs_due ON jobs (state, due);
+
+CREATE TABLE changes (change INTEGER NOT NULL, op TEXT NOT NULL, node_id INTEGER NOT NULL);
+CREATE INDEX changes_change ON changes (change);
+
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, heading, body,
+    tokenize = "ascii tokenchars '-_.+#'"
+);
+CREATE VIRTUAL TABLE word_counts USING fts5vocab (words, row);
+CREATE VIRTUAL TABLE names USING fts5 (
+    name, tags,
+    tokenize = "ascii tokenchars '-_.+#'"
+);
+CREATE VIRTUAL TABLE name_counts USING fts5vocab (names, row);
+
+INSERT INTO directories VALUES (0, NULL, char(0), '', '', '', 0), (1, NULL, '', '', '', '', 0);
+"""
+
+
+def _first(connection: sqlite3.Connection) -> None:
+    for statement in _FIRST.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute(
+        "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (1, '', ?1, ?1)",
+        (int(connection.execute("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)").fetchone()[0]),),
+    )
+
+
+MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_first,)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the database to the newest schema, in one transaction.
+
+    Raises `FailedPreconditionError` for a database that a newer release wrote.
+    """
+    if _version(connection) == len(MIGRATIONS):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        present = _version(connection)
+        if present > len(MIGRATIONS):
+            raise FailedPreconditionError(  # noqa: TRY301
+                f"The data were written by a newer release (schema {present}, this release knows {len(MIGRATIONS)})",
+                found=present,
+                supported=len(MIGRATIONS),
+            )
+        for migration in MIGRATIONS[present:]:
+            migration(connection)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

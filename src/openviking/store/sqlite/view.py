@@ -1,0 +1,330 @@
+"""Reading one consistent state of an account's database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from openviking.errors import UnavailableError
+from openviking.model.node import Node, Sidecars
+from openviking.model.scope import Scope
+from openviking.store.port import Analyser, Candidate, Change, DirtyDirectory, Entry, PassageRow, Source, Stats
+from openviking.store.sqlite.contents import Contents
+from openviking.store.sqlite.rows import (
+    COLUMN_COUNT,
+    COLUMNS,
+    INDEXED,
+    JOINED,
+    ORDER,
+    VISIBLE,
+    inside,
+    inside_values,
+    marks,
+    node,
+    scope_conditions,
+)
+from openviking.store.sqlite.schema import REMOVED
+from openviking.store.sqlite.words import WordSearch
+
+
+class SqliteView:
+    """The `openviking.store.port.View` of a read transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, contents: Contents, analyser: Analyser) -> None:
+        self._sql = connection
+        self._contents = contents
+        self._analyser = analyser
+
+    @property
+    def change(self) -> int:
+        """The number of the last change in this state."""
+        return int(self._sql.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0])
+
+    def get(self, path: str) -> Node | None:
+        """The node at ``path``."""
+        return get(self._sql, path)
+
+    def children(
+        self,
+        path: str,
+        *,
+        hidden: bool,
+        limit: int | None = None,
+        offset: int = 0,
+        order: str = "name",
+        descending: bool = False,
+    ) -> list[Node]:
+        """The children of a directory."""
+        direction = "DESC" if descending else "ASC"
+        keys = {
+            "name": f"label {direction}",
+            "kind": f"is_file, label {direction}",
+            "mtime": f"is_file, n.updated_at {direction}, label",
+        }[order]
+        rows = self._sql.execute(
+            f"SELECT {COLUMNS}, c.label AS label, c.is_file AS is_file FROM ({_CHILDREN}) c"
+            f" CROSS JOIN nodes n ON n.id = c.id CROSS JOIN directories d ON d.id = n.directory_id"
+            f" WHERE {_shown(hidden=hidden)} ORDER BY {keys} LIMIT ? OFFSET ?",
+            (path, path, -1 if limit is None else limit, offset),
+        )
+        return [node(row) for row in rows]
+
+    def count_children(self, path: str, *, hidden: bool) -> int:
+        """How many children there are."""
+        row = self._sql.execute(
+            f"SELECT count(*) FROM ({_CHILDREN}) c WHERE {_shown(hidden=hidden)}", (path, path)
+        ).fetchone()
+        return int(row[0])
+
+    def walk(
+        self,
+        path: str,
+        *,
+        depth: int | None = None,
+        hidden_files: bool = True,
+        tags: Sequence[str] = (),
+        excluded: Sequence[str] = (),
+        files_only: bool = False,
+        under: str = "",
+    ) -> Iterator[Entry]:
+        """Everything below a directory in pre-order, or the file itself."""
+        top = self.get(path)
+        if top is None:
+            return
+        base = _depth(path)
+        below = f"{path}/{under}".strip("/") if under else path
+        conditions, values = self._below(Scope((below,), tuple(excluded), tags=tuple(tags)))
+        _limit_walk(conditions, values, base, depth, hidden_files)
+        if files_only:
+            conditions.append("n.name <> ''")
+        rows = self._sql.execute(
+            f"SELECT {COLUMNS} FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
+            f" WHERE {' AND '.join(conditions)} ORDER BY {ORDER}",
+            values,
+        )
+        for row in rows:
+            found = node(row)
+            if found.path != path or not found.is_dir:
+                yield Entry(found, _depth(found.path) - base)
+
+    def count_below(self, path: str, *, depth: int | None = None, hidden_files: bool = True) -> int:
+        """How many entries `walk` gives."""
+        conditions, values = self._below(Scope((path,)))
+        _limit_walk(conditions, values, _depth(path), depth, hidden_files)
+        row = self._sql.execute(
+            f"SELECT count(*) FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
+            f" WHERE {' AND '.join(conditions)} AND NOT (n.name = '' AND d.path = ?)",
+            (*values, path),
+        ).fetchone()
+        return int(row[0])
+
+    def count_records(self, path: str) -> int:
+        """Records at and below ``path``."""
+        conditions, values = self._below(Scope((path,)))
+        row = self._sql.execute(
+            f"SELECT sum({INDEXED}), 2 * sum(n.name = '' AND s.directory_id IS NOT NULL)"
+            " FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id LEFT JOIN sidecars s ON s.directory_id = d.id"
+            f" WHERE {' AND '.join(conditions)}",
+            values,
+        ).fetchone()
+        return int(row[0] or 0) + int(row[1] or 0)
+
+    def data(self, node: Node) -> bytes:
+        """The original bytes of a file."""
+        return self._contents.get(self._sql, node.hash) if node.hash is not None else b""
+
+    def text(self, node: Node) -> str | None:
+        """The text of a file, None if it is binary."""
+        if node.text_hash is None:
+            return None
+        try:
+            return self._contents.get(self._sql, node.text_hash).decode()
+        except UnicodeDecodeError as error:
+            raise UnavailableError(
+                f"The text of {node.uri} is damaged: {error}", service="store", reason=str(error)
+            ) from error
+
+    def slice(self, node: Node, start: int, end: int) -> str:
+        """Part of a file's UTF-8 text, by bytes."""
+        if node.text_hash is None:
+            return ""
+        return self._contents.slice(self._sql, node.text_hash, start, end).decode("utf-8", "replace")
+
+    def file_overview(self, node: Node) -> str:
+        """The L1 of a file."""
+        return str(self._sql.execute("SELECT overview FROM nodes WHERE id = ?", (node.id,)).fetchone()[0])
+
+    def sidecars(self, path: str) -> Sidecars | None:
+        """The sidecars of a directory as they are stored."""
+        row = self._sql.execute(
+            "SELECT abstract, overview, origin, dirty > 0 FROM directories d JOIN sidecars s ON s.directory_id = d.id"
+            " WHERE d.path = ?",
+            (path,),
+        ).fetchone()
+        return Sidecars(row[0], row[1], row[2], bool(row[3])) if row else None
+
+    def description(self, path: str) -> str:
+        """The description that a directory was made with."""
+        row = self._sql.execute(
+            "SELECT description FROM directories d JOIN descriptions s ON s.directory_id = d.id WHERE d.path = ?",
+            (path,),
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def tags(self, node_ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """The tags of nodes in alphabetical order."""
+        found: dict[int, list[str]] = {}
+        for start in range(0, len(node_ids), 500):
+            some = node_ids[start : start + 500]
+            for node_id, tag in self._sql.execute(
+                f"SELECT node_id, tag FROM tags WHERE node_id IN ({marks(some)}) ORDER BY node_id, tag", tuple(some)
+            ):
+                found.setdefault(node_id, []).append(tag)
+        return {node_id: tuple(tags) for node_id, tags in found.items()}
+
+    def passages(self, node: Node) -> list[PassageRow]:
+        """The passages of a node in order."""
+        rows = self._sql.execute(
+            'SELECT id, level, start, "end", first_line, last_line, breadcrumb, symbol, hash FROM passages'
+            " WHERE node_id = ? ORDER BY level, start",
+            (node.id,),
+        )
+        return [PassageRow(*row) for row in rows]
+
+    def search(self, terms: Sequence[str], scope: Scope, k: int, need: int) -> list[Candidate]:
+        """The best passages for ``terms``."""
+        return WordSearch(self._sql, self._analyser, scope, self._file_roots(scope)).best(terms, k, need)
+
+    def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:
+        """Records in ``scope``, newest first."""
+        conditions, values = self._below(scope)
+        levels = f" AND r.level IN ({marks(scope.levels)})" if scope.levels else ""
+        rows = self._sql.execute(
+            f"SELECT {COLUMNS}, r.level FROM {JOINED} CROSS JOIN ("
+            " SELECT 0 AS level UNION ALL SELECT 1 UNION ALL SELECT 2) r"
+            f" WHERE {' AND '.join(conditions)}{levels}"
+            f" AND CASE WHEN r.level = 2 THEN {INDEXED} ELSE n.name = '' AND d.dirty = 0 AND EXISTS ("
+            "  SELECT 1 FROM sidecars s WHERE s.directory_id = d.id) END"
+            f" ORDER BY n.updated_at DESC, {ORDER}, r.level LIMIT ?",
+            (*values, *scope.levels, limit),
+        )
+        return [(node(row), int(row[COLUMN_COUNT])) for row in rows]
+
+    def dirty(self, limit: int, path: str = "") -> list[DirtyDirectory]:
+        """Directories whose sidecars are stale, deepest first."""
+        scope, values = ("", ()) if not path else (f" AND {inside('path')}", inside_values(path))
+        rows = self._sql.execute(
+            f"SELECT path, dirty FROM directories WHERE dirty > 0 AND path >= ' '{scope}"
+            " ORDER BY length(path) - length(replace(path, '/', '')) DESC, path LIMIT ?",
+            (*values, limit),
+        )
+        return [DirtyDirectory(*row) for row in rows]
+
+    def source(self, location: str) -> Source | None:
+        """The source known by its location."""
+        row = self._sql.execute(
+            "SELECT s.id, s.location, d.path, n.name FROM sources s LEFT JOIN nodes n ON n.id = s.node_id"
+            " LEFT JOIN directories d ON d.id = n.directory_id WHERE s.location = ?",
+            (location,),
+        ).fetchone()
+        if row is None:
+            return None
+        gone = row[2] is None or row[2].startswith(REMOVED)
+        return Source(row[0], row[1], None if gone else f"{row[2]}/{row[3]}" if row[3] else row[2])
+
+    def source_files(self, source_id: int) -> dict[str, Node]:
+        """What a source has made and is still there."""
+        rows = self._sql.execute(
+            f"SELECT {COLUMNS} FROM {JOINED} WHERE n.source_id = ? AND d.path >= ' '", (source_id,)
+        )
+        return {found.source_name: found for found in map(node, rows)}
+
+    def outdated(self, prepared: int, limit: int) -> list[Node]:
+        """Text files that another version prepared."""
+        rows = self._sql.execute(
+            f"SELECT {COLUMNS} FROM {JOINED} WHERE n.text_hash IS NOT NULL AND (n.prepared < ? OR n.prepared > ?) AND d.path >= ' ' LIMIT ?",
+            (prepared, prepared, limit),
+        )
+        return [node(row) for row in rows]
+
+    def changes(self, since: int, limit: int) -> list[Change]:
+        """The change log after ``since``."""
+        rows = self._sql.execute(
+            "SELECT change, op, node_id FROM changes WHERE change > ? ORDER BY change, rowid LIMIT ?", (since, limit)
+        )
+        return [Change(*row) for row in rows]
+
+    def stats(self, prepared: int) -> Stats:
+        """Counts of what is stored."""
+
+        def count(sql: str, *values: Any) -> int:
+            return int(self._sql.execute(sql, values).fetchone()[0] or 0)
+
+        meta = dict(self._sql.execute("SELECT name, value FROM meta").fetchall())
+        live = f"FROM {JOINED} WHERE d.path >= ' '"
+        return Stats(
+            files=count(f"SELECT count(*) {live} AND n.name <> ''"),
+            directories=count("SELECT count(*) FROM directories WHERE path >= ' '"),
+            records=count(f"SELECT count(*) {live} AND {INDEXED}")
+            + 2
+            * count("SELECT count(*) FROM sidecars s JOIN directories d ON d.id = s.directory_id WHERE d.path >= ' '"),
+            passages=int(meta["passages"]),
+            terms=int(meta["terms"]),
+            dirty=count("SELECT count(*) FROM directories WHERE dirty > 0 AND path >= ' '"),
+            removed=count(
+                f"SELECT count(*) FROM {JOINED} WHERE d.path < ' ' AND d.path <> '' AND NOT (d.id = 0 AND n.name = '')"
+            ),
+            outdated=count(
+                f"SELECT count(*) {live} AND n.text_hash IS NOT NULL AND (n.prepared < ? OR n.prepared > ?)",
+                prepared,
+                prepared,
+            ),
+            change=int(meta["change"]),
+        )
+
+    def _below(self, scope: Scope) -> tuple[list[str], list[Any]]:
+        return scope_conditions(scope, self._file_roots(scope))
+
+    def _file_roots(self, scope: Scope) -> frozenset[str]:
+        paths = (*(scope.roots or ()), *scope.excluded)
+        return frozenset(path for path in paths if path and (found := self.get(path)) is not None and not found.is_dir)
+
+
+_CHILDREN = (
+    "SELECT n.id, e.name AS label, 0 AS is_file FROM directories p JOIN directories e ON e.parent_id = p.id"
+    " JOIN nodes n ON n.directory_id = e.id AND n.name = '' WHERE p.path = ?"
+    " UNION ALL SELECT n.id, n.name, 1 FROM directories p JOIN nodes n ON n.directory_id = p.id WHERE p.path = ? AND n.name <> ''"
+)
+
+
+def get(connection: sqlite3.Connection, path: str) -> Node | None:
+    """The node at ``path`` in whatever state ``connection`` sees."""
+    row = connection.execute(
+        f"SELECT {COLUMNS} FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id AND n.name = '' WHERE d.path = ?",
+        (path,),
+    ).fetchone()
+    if row is None and path:
+        parent, _, name = path.rpartition("/")
+        row = connection.execute(
+            f"SELECT {COLUMNS} FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id AND n.name = ? WHERE d.path = ?",
+            (name, parent),
+        ).fetchone()
+    return node(row) if row else None
+
+
+def _shown(*, hidden: bool) -> str:
+    return "1" if hidden else "(NOT c.is_file OR substr(c.label, 1, 1) <> '.')"
+
+
+def _depth(path: str) -> int:
+    return path.count("/") + 1 if path else 0
+
+
+def _limit_walk(conditions: list[str], values: list[Any], base: int, depth: int | None, hidden_files: bool) -> None:
+    if depth is not None:
+        level = "length(d.path) - length(replace(d.path, '/', '')) + (d.path <> '') + (n.name <> '')"
+        conditions.append(f"{level} <= ?")
+        values.append(base + depth)
+    if not hidden_files:
+        conditions.append(VISIBLE)

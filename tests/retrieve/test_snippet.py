@@ -1,0 +1,52 @@
+"""The snippet of a hit: at most 300 characters on one line, where the words are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openviking.index.analyse import analyse_query
+from openviking.retrieve.snippet import LENGTH, snippet
+
+FILLER = "\n".join(f"Line {number} is about something else entirely." for number in range(60))
+
+
+def of(text: str, query: str) -> str:
+    return snippet(text, analyse_query(query))
+
+
+def test_starts_with_the_line_that_has_the_words() -> None:
+    found = of(f"{FILLER}\nThe ferry sails at noon.\n{FILLER}", "ferry noon")
+    assert found.startswith("The ferry sails at noon. Line 0")
+    assert len(found) <= LENGTH
+
+
+def test_prefers_different_words_to_one_word_often() -> None:
+    text = f"ferry ferry ferry ferry\n{FILLER}\nThe ferry\nsails at noon.\n{FILLER}"
+    assert of(text, "ferry noon").startswith("The ferry sails at noon.")
+
+
+def test_without_any_word_it_is_the_beginning() -> None:
+    assert of("First.\n\n  Second   line.", "absent") == "First. Second line."
+    assert of("", "absent") == ""
+    assert of("\n \n", "absent") == ""
+
+
+@pytest.mark.parametrize("blank", [" ", ""])
+def test_long_lines_are_cut_to_where_the_words_are(blank: str) -> None:
+    text = f"{blank.join(['abcde'] * 2000)} needle {blank.join(['fghij'] * 2000)}"
+    found = of(text, "needle")
+    assert "needle" in found
+    assert len(found) <= LENGTH
+
+
+def test_many_short_lines_take_linear_time() -> None:
+    assert "needle" in of("a\n" * 100_000 + "needle\n" + "b\n" * 100_000, "needle")
+
+
+@given(st.text(max_size=700), st.text(max_size=20))
+def test_any_text_and_query(text: str, query: str) -> None:
+    found = of(text, query)
+    assert len(found) <= LENGTH
+    assert "\n" not in found
