@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openviking.index.analyse import analyse_query
-from openviking.retrieve.snippet import LENGTH, snippet
+from openviking.retrieve.snippet import LENGTH, snippet, without_tags
 
 FILLER = "\n".join(f"Line {number} is about something else entirely." for number in range(60))
 
@@ -50,3 +50,9 @@ def test_any_text_and_query(text: str, query: str) -> None:
     found = of(text, query)
     assert len(found) <= LENGTH
     assert "\n" not in found
+
+
+def test_markup_is_shown_as_it_is_read() -> None:
+    markup = '<p class="x">Salt &amp; <b>krill</b> drift<!-- not shown --> by.</p><br'
+    assert snippet(without_tags(markup), ["krill"]) == "Salt & krill drift by."
+    assert without_tags("a < b and c > d") == "a < b and c > d"

@@ -88,6 +88,19 @@ def test_two_nodes_with_one_content_share_its_file(store: AccountStore, place: P
     assert store.check() == []
 
 
+def test_a_text_that_is_the_bytes_of_another_file_outlives_it(store: AccountStore, put: Put) -> None:
+    words = "déjà vu and so on"
+    store.apply([put("resources/wide.txt", words.encode("utf-16")), put("resources/plain.txt", words)])
+    for gone, kept in (("plain", "wide"), ("wide", "plain")):
+        store.apply([put("resources/plain.txt", words), Remove(f"resources/{gone}.txt")])
+        purge(store)
+        with store.read() as view:
+            node = view.get(f"resources/{kept}.txt")
+            assert node is not None
+            assert view.text(node) == words
+        assert store.check() == []
+
+
 def test_a_replaced_content_stays_for_readers_of_the_old_state(store: AccountStore, place: Path, put: Put) -> None:
     store.apply([put("resources/a.bin", LARGE)])
     with store.read() as view:

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,6 +138,34 @@ def test_a_database_of_a_newer_release_is_refused_and_left_alone(
     with pytest.raises(FailedPreconditionError) as caught:
         open_store(place)
     assert caught.value.details == {"found": len(MIGRATIONS) + 1, "supported": len(MIGRATIONS)}
+
+
+def test_opening_waits_for_another_that_is_making_the_database(
+    open_store: Callable[[Path], AccountStore], place: Path
+) -> None:
+    place.mkdir()
+    other = sqlite3.connect(place / "store.db", isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("CREATE TABLE early (x)")
+    opened: list[object] = []
+
+    def opening() -> None:
+        try:
+            opened.append(open_store(place).check())
+        except OpenVikingError as error:
+            opened.append(error)
+
+    opener = threading.Thread(target=opening)
+    opener.start()
+    until = time.perf_counter() + 0.1
+    while opener.is_alive() and time.perf_counter() < until:
+        pass
+    assert opened == []
+    other.execute("ROLLBACK")
+    other.close()
+    opener.join()
+    assert opened == [[]]
 
 
 def test_a_full_disk_is_said_and_undoes_the_batch(store: AccountStore, put: Put) -> None:

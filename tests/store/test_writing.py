@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from openviking.errors import (
 )
 from openviking.model.node import Node
 from openviking.model.scope import Scope
-from openviking.store.batch import AdoptFile, FromSource, MakeDirectory, Move, PutFile, PutSidecars, Remove, SetTags
+from openviking.store.batch import MakeDirectory, Move, PutFile, Remove, SetTags
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
 
@@ -37,14 +36,6 @@ def text_of(store: AccountStore, path: str) -> str | None:
 def found(store: AccountStore, *terms: str) -> list[str]:
     with store.read() as view:
         return [candidate.node.path for candidate in view.search(terms, Scope(), 100, 100)]
-
-
-def sidecars_of(store: AccountStore, path: str, abstract: str = "short", **fields: Any) -> PutSidecars:
-    with store.read() as view:
-        seen = next((one.seen for one in view.dirty(1000, path) if one.path == path), 0)
-    return PutSidecars(
-        path, fields.get("seen", seen), abstract, f"longer {abstract}", "extractive", (), ()
-    )  # fmt: skip
 
 
 # --- put -----------------------------------------------------------------------------------------------------------
@@ -252,15 +243,6 @@ def test_removing(store: AccountStore, put: Put, listed: Listed) -> None:
     assert store.check() == []
 
 
-def test_a_refused_removal_leaves_no_mark(store: AccountStore, put: Put) -> None:
-    store.apply([put("resources/d/a.md", "x")])
-    store.apply([sidecars_of(store, "resources/d")])
-    store.apply([sidecars_of(store, "resources")])
-    store.apply([Remove("resources/d")], tolerant=True)
-    with store.read() as view:
-        assert view.dirty(10) == []
-
-
 def test_removing_with_a_base(store: AccountStore, put: Put) -> None:
     store.apply([put("resources/a.md", "one")])
     with pytest.raises(ConflictError):
@@ -397,88 +379,3 @@ def test_tags_of_a_subtree(store: AccountStore, put: Put) -> None:
     applied = store.apply([SetTags("resources/d", ("k=v",), recursive=True)])
     assert applied.touched == (("resources/d", "resources/d/a.md", "resources/d/e", "resources/d/e/b.md"),)
     assert store.apply([SetTags("resources/d", ("k=w",))]).touched == (("resources/d",),)
-
-
-# --- sidecars ------------------------------------------------------------------------------------------------------
-
-
-def test_a_write_makes_all_directories_above_stale(store: AccountStore, put: Put) -> None:
-    change = store.apply([put("resources/a/b/c.md", "x"), put("resources/z/y.md", "y")]).change
-    with store.read() as view:
-        dirty = [(one.path, one.seen) for one in view.dirty(10)]
-        below = [one.path for one in view.dirty(10, "resources/a")]
-    assert dirty == [(path, change) for path in ("resources/a/b", "resources/a", "resources/z", "resources")]
-    assert below == ["resources/a/b", "resources/a"]
-    assert "sidecars" in store.jobs.waiting()
-
-
-def test_sidecars_made_from_an_older_state_stay_stale(store: AccountStore, put: Put) -> None:
-    store.apply([put("resources/a.md", "x")])
-    old = sidecars_of(store, "resources", "old")
-    store.apply([put("resources/b.md", "y")])
-    store.apply([old])
-    with store.read() as view:
-        there = view.sidecars("resources")
-    assert there is not None
-    assert there.stale
-    store.apply([sidecars_of(store, "resources", "new")])
-    with store.read() as view:
-        there = view.sidecars("resources")
-    assert there is not None
-    assert (there.abstract, there.stale) == ("new", False)
-    assert store.apply([sidecars_of(store, "resources/none"), sidecars_of(store, "resources/a.md")]).outcomes == (
-        "missing", "missing",
-    )  # fmt: skip
-
-
-def test_sidecars_above_a_stale_one_stay_stale(store: AccountStore, put: Put) -> None:
-    store.apply([put("resources/d/a.md", "x")])
-    store.apply([sidecars_of(store, "resources")])
-    with store.read() as view:
-        assert [one.path for one in view.dirty(10)] == ["resources/d", "resources"]
-    assert store.check() == []
-    store.apply([sidecars_of(store, "resources/d"), sidecars_of(store, "resources")])
-    with store.read() as view:
-        assert view.dirty(10) == []
-
-
-# --- sources -------------------------------------------------------------------------------------------------------
-
-
-def test_a_source_is_followed_when_its_root_moves_and_lost_with_it(store: AccountStore, put: Put) -> None:
-    store.apply([put("resources/d/a.md", "a")])
-    source = store.remember_source("/home/me/d", "resources/d")
-    assert store.remember_source("/home/me/d", "resources/d") == source
-    store.apply(
-        [put("resources/d/b.md", "b", source=FromSource(source.id, "b.md", b"h")),
-         AdoptFile("resources/d/a.md", FromSource(source.id, "a.md", b"g"))]
-    )  # fmt: skip
-    with pytest.raises(NotFoundError):
-        store.apply([AdoptFile("resources/d/none.md", FromSource(source.id, "n", b""))])
-    store.apply([Move("resources/d", "resources/e")])
-    with store.read() as view:
-        there = view.source("/home/me/d")
-        assert there is not None
-        assert there.root == "resources/e"
-        files = view.source_files(source.id)
-        assert {name: (one.path, one.source_hash) for name, one in files.items()} == {
-            "a.md": ("resources/e/a.md", b"g"),
-            "b.md": ("resources/e/b.md", b"h"),
-        }
-        assert view.source("/home/me/other") is None
-    store.apply([Remove("resources/e/a.md")])
-    with store.read() as view:
-        assert set(view.source_files(source.id)) == {"b.md"}
-    store.apply([Remove("resources/e", recursive=True)])
-    with store.read() as view:
-        there = view.source("/home/me/d")
-        assert there is not None
-        assert there.root is None
-        assert view.source_files(source.id) == {}
-    while store.purge(1):
-        pass
-    with store.read() as view:
-        assert view.source("/home/me/d") is None
-    with pytest.raises(OpenVikingError):
-        store.remember_source("/home/me/d", "resources/e")
-    assert store.check() == []

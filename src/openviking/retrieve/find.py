@@ -10,7 +10,7 @@ from openviking.index.analyse import analyse_query
 from openviking.model.hit import Degradation, FindResult, Hit
 from openviking.model.node import Node
 from openviking.model.scope import Scope
-from openviking.retrieve.snippet import snippet
+from openviking.retrieve.snippet import snippet, without_tags
 from openviking.store.port import Candidate, View
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, context_type
 
@@ -19,6 +19,11 @@ GROWTH: Final = 4
 MAX_LIMIT: Final = 10_000
 DIRECTORY_SHARE: Final = 0.9
 """A directory scores at most this share of its best descendant among the candidates."""
+
+SNIPPET_BYTES: Final = 64 * 1024
+"""How much of a passage a snippet is taken from; only markup can hold more, in its tags."""
+
+MARKUP: Final = (".html", ".htm", ".xhtml")
 
 MEMORY_ABSTRACT_BYTES: Final = 50_000
 
@@ -135,7 +140,9 @@ def _hit(
             snippet(text, terms),
         )
     else:
-        passage = view.slice(node, candidate.start, candidate.end)
+        passage = view.slice(node, candidate.start, min(candidate.end, candidate.start + SNIPPET_BYTES))
+        if node.name.lower().endswith(MARKUP):
+            passage = without_tags(passage)
         hit = Hit(
             str(node.uri), context_type(node.path), 2, score, _abstract(view, node), tags,
             (candidate.first_line, candidate.last_line), snippet(passage, terms),

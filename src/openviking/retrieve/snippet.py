@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from openviking.text import shorten
 
 LENGTH: Final = 300
 
+_TAGS = re.compile(r"<!--.*?(?:-->|$)|</?[A-Za-z][^<>]*(?:>|$)", re.DOTALL)
 _BLANKS = re.compile(r"\s+")
 
 
@@ -41,6 +43,11 @@ def snippet(text: str, terms: Sequence[str]) -> str:
             break
         shown = f"{shown} {piece}"
     return shorten(shown, LENGTH)
+
+
+def without_tags(markup: str) -> str:
+    """``markup`` as it is read: tags and comments left out, character references resolved."""
+    return html.unescape(_TAGS.sub(" ", markup))
 
 
 def _pieces(text: str) -> list[str]:

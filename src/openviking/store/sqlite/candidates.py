@@ -19,7 +19,7 @@ from openviking.store.sqlite.rows import VISIBLE, marks, scope_conditions
 NAMED_NODES: Final = 64
 """Nodes that are looked at because the query's words are in their name."""
 
-RECENT_POSTINGS: Final = 20_000
+RECENT_POSTINGS: Final = 5000
 """About so many of the newest postings of a common term are gone through before its scope is looked at."""
 
 HEADED_PASSAGES: Final = 4000

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ CLOSING_TIMEOUT_S: Final = 30.0
 """How long closing waits for reads that are under way; what still reads then closes its connection itself."""
 
 IDLE_READERS: Final = 8
+_BUSY_LOOK_S: Final = 0.005
 MINIMUM: Final = (3, 40, 0)
 
 
@@ -76,7 +78,8 @@ class Connections:
             cached_statements=256,
         )
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            if create:
+                _keep_log(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA secure_delete = FAST")
             connection.execute("PRAGMA cache_size = -32768")
@@ -176,3 +179,17 @@ class Connections:
             self._readers.wait_for(lambda: self._reading <= own, CLOSING_TIMEOUT_S)
         with self._lock:
             self._writer.close()
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Switch a new database to its write-ahead log; SQLite does not wait by itself for others that do the same."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() >= deadline:
+                raise
+        time.sleep(_BUSY_LOOK_S)

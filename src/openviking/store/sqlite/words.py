@@ -22,7 +22,7 @@ from openviking.store.sqlite.rows import COLUMN_COUNT, COLUMNS, node
 
 COMMON_SHARE: Final = 0.05
 COMMON_PASSAGES: Final = 1000
-SELECTED_POSTINGS: Final = 5000
+SELECTED_POSTINGS: Final = 4000
 """Postings, rarest terms first, after which a passage must have two of the terms to be selected."""
 
 FEW_TERMS: Final = 6
@@ -151,7 +151,7 @@ class WordSearch:
         )
         first = _within(selecting, SELECTED_POSTINGS)
         self._score_all(self._candidates.best(selecting[:first], k), terms, whole, scored)
-        self._score_all(self._candidates.pairs(selecting, first, k), terms, whole, scored)
+        self._score_all(self._candidates.pairs(selecting, first, k // 2), terms, whole, scored)
         for term in common:
             if _contents(scored) >= need:
                 break
