@@ -117,3 +117,25 @@ def test_directory_texts_are_bounded_and_say_how_many_more(count: int, length: i
     shown = sum(line.startswith("- ") for line in long.splitlines())
     assert shown
     assert long.endswith(f"… and {count + 5 - shown} more")
+
+
+def test_a_licence_and_a_navigation_are_not_what_a_file_is_about() -> None:
+    code = "# engine/typing.py\n# Copyright (C) 2022 the authors\n#\n# This is released under the MIT License: x\n\ndef go():\n    pass\n"
+    assert file_abstract("typing.py", parse("typing.py", code), code) == "typing.py. Defines: go"
+    page = "<title>Pools</title><ul><li><a href='/'>Start</a></li><li>Index</li></ul><h1>Pools ¶</h1><p>A pool keeps connections for those who come next.</p>"
+    document = parse("pools.html", page)
+    assert document.sections[-1].headings[-1] == "Pools"
+    assert file_abstract("pools.html", document, page).startswith("Pools — A pool keeps connections for those who come")
+
+
+def test_the_readme_speaks_before_its_relatives() -> None:
+    children = [
+        ChildSummary("README.dialects.rst", False, "Developing new dialects"),
+        ChildSummary("README.rst", False, "A toolkit for databases"),
+    ]
+    assert directory_abstract("lib", children, 2).startswith("lib: A toolkit for databases")
+
+
+def test_a_name_between_underscores_is_no_emphasis() -> None:
+    text = "Call __init__ and _then_ the *rest* of __all of it__ here, please.\n"
+    assert "Call __init__ and _then_ the rest of all of it here" in file_abstract("a.md", parse("a.md", text), text)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from openviking.parse.document import Document, Entry
+from openviking.parse.passages import visible_text
 from openviking.parse.prose import first_sentence, one_line
 from openviking.text import shorten, split_lines
 
@@ -21,6 +22,15 @@ OVERVIEW = 4_000
 """Characters of an L1 at most."""
 
 _LOOK = 20_000
+_SPEAKERS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"read_?me(?:\.(?:md|rst|txt|adoc|html?))?$",
+        r"skill\.md$",
+        r"read_?me",
+        r"index\.(?:md|rst|txt|html?)$",
+    )
+)
 _TERMS = 8
 _LEAD_IN_OVERVIEW = 160
 _WORD = re.compile(r"[^\W\d_][\w\-]{3,40}")
@@ -55,7 +65,7 @@ def file_abstract(name: str, document: Document, text: str) -> str:
     title = document.title or name.rsplit("/", 1)[-1]
     sentence = first_sentence(document.lead, 180) if document.lead else ""
     if not sentence and document.kind not in ("code", "data"):
-        sentence = shorten(_first_words(text), 160)
+        sentence = shorten(_first_words(_seen(document, text)), 160)
     parts = [shorten(one_line(title), 100)]
     if sentence and not _same(sentence, title):
         parts.append(sentence)
@@ -64,7 +74,7 @@ def file_abstract(name: str, document: Document, text: str) -> str:
     if terms:
         line += ("" if line.endswith((".", "!", "?", "…", "。")) else ".") + f" {label}: {', '.join(terms)}"
     elif not sentence:
-        line = f"{line}. {shorten(_first_words(text), 160)}".strip(". ") or name
+        line = f"{line}. {shorten(_first_words(_seen(document, text)), 160)}".strip(". ") or name
     return shorten(line, ABSTRACT) or shorten(name, ABSTRACT) or "file"
 
 
@@ -90,7 +100,7 @@ def file_overview(name: str, document: Document, text: str) -> str:
     if not entries or (len(entries) == 1 and _same(entries[0].name, title)):
         if document.lead and len(text) <= len(document.lead) + 40:
             return _bounded(head)
-        return _bounded([*head, "", *_excerpt(text)])
+        return _bounded([*head, "", *_excerpt(_seen(document, text))])
     full = [_line(entry, document.lead) for entry in entries[: _TERMS * 100]]
     lines = [*head, "", *full]
     if sum(len(line) + 1 for line in lines) > OVERVIEW or len(full) < len(entries):
@@ -117,7 +127,7 @@ def heading_outline(document: Document, text: str) -> str:
     paragraph = next((section.lead for section in document.sections if section.lead), "")
     if document.lead.startswith(paragraph.rstrip("…")):
         paragraph = document.lead
-    paragraph = shorten(paragraph or _first_words(text), 400)
+    paragraph = shorten(paragraph or _first_words(_seen(document, text)), 400)
     return "\n".join([*lines, "", paragraph] if lines and paragraph else lines or [paragraph])
 
 
@@ -178,10 +188,12 @@ def directory_overview(name: str, children: Sequence[ChildSummary], total: int, 
     return _bounded(lines)
 
 
-def _readme(children: Iterable[ChildSummary]) -> ChildSummary | None:
-    for child in children:
-        if not child.is_dir and re.match(r"(?i)(?:read_?me|skill\.md|index\.(?:md|rst|txt|html?)$)", child.name):
-            return child
+def _readme(children: Sequence[ChildSummary]) -> ChildSummary | None:
+    """The file that speaks for its directory: README before SKILL.md before README.something.md before an index."""
+    for pattern in _SPEAKERS:
+        for child in children:
+            if not child.is_dir and pattern.match(child.name):
+                return child
     return None
 
 
@@ -265,7 +277,7 @@ def _same(one: str, two: str) -> bool:
 def _terms(document: Document, text: str, said: str) -> tuple[str, list[str]]:
     """What else to name, and what to call it: definitions of code, keys of data, headings or frequent words of prose."""
     if document.kind == "code":
-        names = [entry.name for entry in document.outline if entry.depth == 0] or _frequent(text, said)
+        names = [entry.name for entry in document.outline if entry.depth == 0] or _frequent(_seen(document, text), said)
         return ("Defines" if document.outline else "Terms"), _distinct(names)
     if document.kind == "data":
         keys = [entry.name for entry in document.outline if entry.depth == 0] or [
@@ -273,16 +285,21 @@ def _terms(document: Document, text: str, said: str) -> tuple[str, list[str]]:
         ]
         return ("Keys" if document.language not in ("csv", "tsv") else "Columns"), _distinct(keys)
     if document.keywords:
-        return "Terms", _distinct([*document.keywords, *_frequent(text, said)])
+        return "Terms", _distinct([*document.keywords, *_frequent(_seen(document, text), said)])
     headings = [section.headings[-1] for section in document.sections[:60] if section.headings]
     others = [heading for heading in headings if heading.lower() not in said.lower()]
     if len(others) >= 2:
         return "Sections", _distinct(others)
-    return "Terms", _distinct(_frequent(text, said))
+    return "Terms", _distinct(_frequent(_seen(document, text), said))
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(shorten(one_line(name), 40) for name in names if name.strip()))[:_TERMS]
+
+
+def _seen(document: Document, text: str) -> str:
+    """The beginning of what a reader sees of a text."""
+    return visible_text(text, document.visible, 0, min(len(text), 4 * _LOOK)) if document.visible else text
 
 
 def _frequent(text: str, said: str) -> list[str]:

@@ -39,7 +39,8 @@ def parse_code(text: str, language: str) -> Document:
         for item in _flat(definitions)
     )
     breaks = _breaks(text, sections)
-    lead = module or next((entry.lead for entry in entries if entry.lead), "")
+    # The documentation of some definition would pass for the purpose of the file, unless the file is that definition.
+    lead = module or (entries[0].lead if len({entry.name for entry in entries if not entry.depth}) == 1 else "")
     return Document("code", language, title, lead, sections, breaks=breaks, outline=entries)
 
 

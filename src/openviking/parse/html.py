@@ -53,7 +53,10 @@ def parse_html(text: str) -> Document:
     lead = shorten(scan.description, LEAD) if informative(scan.description) else ""
     if not lead:
         leads = [section for section in sections if section.lead]
-        chosen = next((section for section in leads if informative(section.lead)), leads[0] if leads else None)
+        # What stands first on a page is often its navigation: a few words a line.
+        whole = [section for section in leads if len(section.lead.split()) >= 8]
+        informing = [section for section in leads if informative(section.lead)]
+        chosen = next(iter([*whole, *informing, *leads]), None)
         if chosen:
             lead = _lead(text, prose, bodies.get(chosen.start, chosen.start), chosen.end, LEAD)
     visible = tuple(scan.visible) if any(text[start:end].strip() for start, end in scan.visible) else ()
@@ -210,6 +213,7 @@ class _Scan:
             if span[1] <= body:
                 break
             inside.append(span)
-        title = shorten(one_line(visible_text(self.text, inside[::-1], body, at)), _TITLE)
+        # Generators of documentation put a sign for linking behind each heading.
+        title = shorten(one_line(visible_text(self.text, inside[::-1], body, at)).rstrip(" ¶"), _TITLE)
         if title:
             self.headings.append((start, at, level, title))

@@ -38,6 +38,9 @@ def parse_source_text(text: str, language: str) -> Document:
     return Document("code", language, "", leading_comment(text), sections, breaks=breaks)
 
 
+_NOTICE = re.compile(
+    r"(?i)\bcopyright\b|\(c\) *\d{4}|\bSPDX-|\b(?:licen[cs]ed?|released|distributed) under\b|\ball rights\b"
+)
 _COMMENT_MARK = re.compile(
     r"\s*(?:#!.*|/\*+!?|\*+/|\*(?=\s|$)|//+!?|#+(?!\[|include|define|if|pragma|import|region)|--+\[*|;+|%+|\"\"\"|'''|\(\*|\{-\|?|REM\b|@rem\b)\s?"
 )
@@ -60,9 +63,8 @@ def leading_comment(text: str) -> str:
             paragraphs.append([])
     for paragraph in paragraphs:
         lead = " ".join(paragraph)
-        if not re.match(
-            r"(?i)copyright|\(c\)|SPDX|licen[cs]ed?\b|all rights|this file is (part|licen)|-\*-|vim:|coding[:=]", lead
-        ):
+        notice = _NOTICE.search(lead[:300])
+        if not notice and not re.match(r"(?i)licen[cs]e\b|this file is (part|licen)|-\*-|vim:|coding[:=]", lead):
             found = first_paragraph(lead, 0, len(lead), LEAD)
             if found:
                 return found
