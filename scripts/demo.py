@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 HITS_SHOWN = 3
+REASONS_SHOWN = 6
+SKIPPED_SHOWN = 8
 SNIPPET_LINES = 3
 TEXT_COLUMNS = 100
 MB = 1_000_000
@@ -98,6 +100,11 @@ def add(ov: OpenViking, folder: Path, data: Path, console: Console) -> str:
         f"{report.files} files, {report.bytes / MB:.2f} MB, {report.passages} new passages in {seconds:.2f} s "
         f"({cpu:.2f} s of CPU): [bold]{report.bytes / MB / seconds * 60:.0f} MB/min[/]"
     )
+    left_out = [one for one in report.skipped if not one.reason.startswith("hidden")]
+    for one in left_out[:SKIPPED_SHOWN]:
+        console.print(f"  [dim]left out: {escape(one.name)} ({escape(one.reason)})[/]")
+    if len(left_out) > SKIPPED_SHOWN:
+        console.print(f"  [dim]… and {len(left_out) - SKIPPED_SHOWN} more left out[/]")
     for line in [f"{one.name}: {one.error}" for one in report.failed] + list(report.warnings):
         console.print(f"  [yellow]{escape(line)}[/]")
     console.print(f"→ [cyan]{escape(report.root_uri)}[/]")
@@ -117,19 +124,21 @@ def ask(ov: OpenViking, question: str, expected: str, root: str, console: Consol
         found = found or right
         mark = "[green]✓[/]" if right else " "
         console.print(f"{mark} {rank}. [cyan]{escape(hit.citation)}[/]  [bold]{hit.score:.3f}[/]")
-        for line in wrapped(hit.snippet)[: SNIPPET_LINES if rank == 1 else 1]:
+        for line in wrapped(hit.snippet, console.width)[: SNIPPET_LINES if rank == 1 else 1]:
             console.print(Text(f"       {line}"))
-        reasons = " + ".join(f"{name} {value:.3f}" for name, value in hit.explain or () if value)
-        console.print(f"       [dim]why: {escape(reasons)}[/]")
+        shares = [(name, value) for name, value in hit.explain or () if value]
+        reasons = " + ".join(f"{name} {value:.3f}" for name, value in shares[:REASONS_SHOWN])
+        rest = sum(value for _, value in shares[REASONS_SHOWN:])
+        console.print(f"       [dim]why: {escape(reasons)}{f' + others {rest:.3f}' if rest else ''}[/]")
     if not found:
         console.print(f"  [red]expected {escape(expected)}[/]")
     return found
 
 
-def wrapped(text: str) -> list[str]:
+def wrapped(text: str, width: int) -> list[str]:
     """``text`` in lines that fit a terminal, also where the script needs two columns for a character."""
-    columns = Console(width=TEXT_COLUMNS)
-    return [line.plain.rstrip() for line in Text(text.strip()).wrap(columns, TEXT_COLUMNS)]
+    room = max(min(width - 8, TEXT_COLUMNS), 20)
+    return [line.plain.rstrip() for line in Text(text.strip()).wrap(Console(width=room), room)]
 
 
 def closing(console: Console, folder: Path, questions: Sequence[tuple[str, str]], missed: int) -> None:

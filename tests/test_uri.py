@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from openviking.errors import InvalidArgumentError, InvalidURIError, OpenVikingError, PermissionDeniedError
 from openviking.uri import (
+    MAX_DEPTH,
     URI,
     check_new_name,
     context_type,
@@ -414,3 +415,9 @@ def test_no_text_breaks_citations(text: str) -> None:
 def test_hostile_repetition_ends_at_once(text: str) -> None:
     with pytest.raises(OpenVikingError):
         parse_new("viking://resources/" + text + "/..", user="alice", today=TODAY)
+
+
+def test_a_new_node_is_not_too_deep() -> None:
+    check_new_name(from_path("/".join(["resources", *"a" * (MAX_DEPTH - 1)])))
+    with pytest.raises(InvalidArgumentError, match="129 segments, at most 128"):
+        check_new_name(from_path("/".join(["resources", *"a" * MAX_DEPTH])))

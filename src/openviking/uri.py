@@ -27,8 +27,13 @@ SIDECAR_NAMES: Final = frozenset({ABSTRACT_NAME, OVERVIEW_NAME})
 STORAGE_NAMES: Final = frozenset({".path.ovlock", ".redirect.json", ".sync_log.json"})
 RESERVED_NAMES: Final = SIDECAR_NAMES | STORAGE_NAMES | {".relations.json"}
 WATCH_NAMES: Final = frozenset({".watch_tasks.json", ".watch_tasks.json.bak", ".watch_tasks.json.tmp"})
+USERS_ROOT: Final = "user"
+"""Store path of the directory of all users' trees. Every member may read it: what is said of it names no user."""
+
 MAX_URI_CHARS: Final = 4096
 MAX_NAME_BYTES: Final = 255
+MAX_DEPTH: Final = 128
+"""Segments that the URI of a new node may have: each write marks all directories above it."""
 
 _LOCK_PREFIX: Final = ".exact.ovlock."
 _MAX_SHOWN: Final = 200
@@ -92,11 +97,13 @@ def from_path(path: str) -> URI:
     return URI(tuple(path.split("/"))) if path else URI()
 
 
-def split_citation(text: str) -> tuple[str, tuple[int, int] | None]:
+def split_citation(text: object) -> tuple[str, tuple[int, int] | None]:
     """``uri#L3-L9`` as the URI and its first and last line (1-based); without citation, None.
 
-    ``#L3`` cites one line. Raises `InvalidURIError` for any other fragment.
+    ``#L3`` cites one line. Raises `InvalidURIError` for any other fragment, and for what is no string.
     """
+    if not isinstance(text, str):
+        raise InvalidURIError(_shown(repr(text)), "it must be a string")
     base, mark, fragment = text.partition("#")
     if not mark:
         return text, None
@@ -168,6 +175,11 @@ def check_new_name(uri: URI) -> None:
             raise InvalidArgumentError(f"The name {_shown(name)!r} {fault}", resource=_shown(str(uri)))
     if uri.parts[:1] == ("resources",) and len(uri.parts) > 1 and uri.parts[1] in WATCH_NAMES:
         raise InvalidArgumentError(f"The name {uri.parts[1]!r} is reserved", resource=_shown(str(uri)))
+    if len(uri.parts) > MAX_DEPTH:
+        raise InvalidArgumentError(
+            f"The URI {_shown(str(uri))} has {len(uri.parts)} segments, at most {MAX_DEPTH} are allowed",
+            resource=_shown(str(uri)),
+        )
     if len(str(uri)) > MAX_URI_CHARS:
         raise InvalidArgumentError(
             f"The URI {_shown(str(uri))} has {len(str(uri))} characters, at most {MAX_URI_CHARS} are allowed",

@@ -43,7 +43,8 @@ def test_add_resource_reports_and_repeats_for_nothing(ov: Callable[..., Any], fo
     second = ov("add-resource", str(folder), "-o", "json").result
     assert (second["created"], second["updated"], second["unchanged"], second["removed"]) == (0, 1, 2, 1)
     third = ov("add-resource", str(folder))
-    assert third.err == ""
+    assert third.err == f"updating the earlier import at {ROOT}\n"
+    assert (first["updated_root"], second["updated_root"]) == (False, True)
     assert third.out.startswith(f"{ROOT}\n  created 0  updated 0  unchanged 3  removed 0  skipped 0  failed 0")
 
 
@@ -58,6 +59,43 @@ def test_add_resource_takes_a_place_tags_and_filters(ov: Callable[..., Any], fol
     assert sorted(tags) == ["env=x", "lang=en", "team=bird"]
     again = ov("add-resource", str(folder / "todo.txt"), "--to", "viking://resources/exact", "-o", "json").result
     assert again["root_uri"] == "viking://resources/exact"
+
+
+def test_a_place_that_is_named_is_filled_whatever_was_added_before(ov: Callable[..., Any], folder: Path) -> None:
+    ov("add-resource", str(folder))
+    missing = ov("add-resource", str(folder), "--parent", "viking://resources/zoo", "-o", "json")
+    assert (missing.status, missing.error["code"]) == (1, "NOT_FOUND")
+    made = ov("add-resource", str(folder), "-p", "viking://resources/zoo", "-o", "json")
+    assert (made.err, made.result["root_uri"], made.result["created"]) == ("", "viking://resources/zoo/notes", 4)
+    again = ov("add-resource", str(folder), "--parent", "viking://resources/zoo", "-o", "json")
+    assert again.err == "updating the earlier import at viking://resources/zoo/notes\n"
+    assert again.result["unchanged"] == 4
+    at_root = ov("add-resource", str(folder), "--parent", "viking://resources", "-o", "json").result
+    assert (at_root["root_uri"], at_root["unchanged"]) == (ROOT, 4)
+
+
+def test_add_resource_takes_a_directory_of_build_results_when_asked(ov: Callable[..., Any], folder: Path) -> None:
+    (folder / "doc" / "build").mkdir(parents=True)
+    (folder / "doc" / "build" / "guide.rst").write_text("Guide\n=====\n")
+    assert "skipped: doc/build/ (a directory of tools or build results, 1 file; include it with build/)" in (
+        ov("add-resource", str(folder)).out
+    )
+    again = ov("add-resource", str(folder), "--include", "doc/build/", "-o", "json").result
+    assert (again["created"], again["unchanged"], again["skipped"]) == (1, 4, [])
+
+
+def test_an_interrupted_import_says_that_it_can_be_carried_on(
+    ov: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("openviking.ingest.importing.prepare", interrupted)
+        gave = ov("add-resource", str(folder))
+    assert (gave.status, gave.out) == (130, "")
+    assert gave.err == "what was imported stays, and adding it again goes on\ninterrupted\n"
+    assert ov("add-resource", str(folder), "-o", "json").result["created"] == 4
 
 
 def test_add_resource_of_what_is_not_there(ov: Callable[..., Any], tmp_path: Path, folder: Path) -> None:
@@ -267,7 +305,7 @@ def test_stat_and_attrs(notes: Callable[..., Any]) -> None:
     stat = notes("stat", f"{ROOT}/todo.txt").out
     assert "name      todo.txt\n" in stat
     assert "isDir     no\n" in stat
-    assert "mode      644\n" in stat
+    assert "mode      0644\n" in stat
     assert notes("stat", f"{ROOT}/todo.txt", "-o", "json").result["size"] == 28
     changed = notes("attrs", "set-tags", ROOT, "--tags", "Team=X,bad", "--recursive", "-o", "json")
     assert changed.out

@@ -199,7 +199,10 @@ def test_what_a_call_costs(environment: dict[str, str], data: Path) -> None:
     [
         (["--version"], {"click", "rich", "sqlite3", "json"}),
         (["find", "--help"], {"rich", "sqlite3", "openviking.service", "regex", "pydantic", "typer"}),
-        (["--path", "DATA", "find", "penguins"], {"rich", "pydantic", "typer", "tree_sitter", "asyncio"}),
+        (
+            ["--path", "DATA", "find", "penguins"],
+            {"rich", "pydantic", "typer", "tree_sitter", "asyncio", "zipfile", "openviking.ingest.importing"},
+        ),
     ],
 )
 def test_imports_are_lazy(environment: dict[str, str], data: Path, arguments: list[str], absent: set[str]) -> None:

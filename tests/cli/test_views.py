@@ -238,7 +238,7 @@ def test_find_cards_in_a_pipe() -> None:
 
 def test_find_without_hits_says_why() -> None:
     nothing = FindResult((), (Degradation("words", "the query has no word"),))
-    assert piped(lambda screen: draw_hits(screen, "?", nothing)) == "(empty)\nwithout words: the query has no word\n"
+    assert piped(lambda screen: draw_hits(screen, "?", nothing)) == "(empty)\nwords: the query has no word\n"
 
 
 def test_find_marks_the_words_of_the_query_on_a_terminal() -> None:
@@ -333,7 +333,7 @@ def test_glob_lines_columns_and_simple() -> None:
         lambda screen: draw_glob(screen, objects, ["name", "size", "mtime", "mode", "tags"], simple=False)
     ) == (
         "name  size    mtime              mode  tags  uri\n"
-        "a.md  2.0 KB  1970-01-01 00:00Z  644   k=v   viking://r/a.md\n"
+        "a.md  2.0 KB  1970-01-01 00:00Z  0644  k=v   viking://r/a.md\n"
     )
     assert piped(lambda screen: draw_glob(screen, objects, ["name", "size", "tags"], simple=True)) == "a.md,2048,k=v\n"
     nothing = GlobResult((), 0)
@@ -370,3 +370,8 @@ def test_wire_form_goes_all_the_way_down() -> None:
     listing = Listing([entry("viking://a")], total=1, has_more=False)
     assert wire(listing) == [entry("viking://a")]
     assert wire({"a": (HIT, None)}) == {"a": [HIT.to_dict(), None]}
+
+
+def test_a_name_in_a_report_stays_on_its_line() -> None:
+    report = ImportReport("viking://resources/x", failed=(Failed("a\nb\x1b[31m.txt", "it is odd"),))
+    assert "failed: a\\nb\\x1b[31m.txt (it is odd)" in piped(lambda screen: draw_report(screen, report))

@@ -17,7 +17,7 @@ import pytest
 EVALS = Path(__file__).resolve().parents[2] / "evals"
 # Read at import: each test runs without the variables of the project.
 DATA = os.environ.get("OPENVIKING_EVAL_DATA")
-FLOORS = {"scifact-mini": 0.82, "pystdlib": 0.57, "cosqa": 0.70, "locomo": 0.51, "cmrc-zh": 0.98}
+FLOORS = {"scifact-mini": 0.82, "pystdlib": 0.57, "cosqa": 0.72, "locomo": 0.51, "cmrc-zh": 0.98}
 MADE_FLOOR = 0.53
 """Each Python has another library and so another set; on that of 3.11.7 the figure is that of docs/evals.md."""
 

@@ -44,7 +44,7 @@ def read_all(path: Path, stem: str = "pack") -> dict[str, bytes]:
 def test_a_zip_gives_its_files_by_name_under_the_rules_of_folders(tmp_path: Path) -> None:
     path = pack(
         tmp_path / "pack.zip",
-        ("z.md", b"z"), ("a/b.md", b"b"), ("a/", b""), (".env", b"s"), ("a/node_modules/x.js", b"x"), ("a/c.log", b"l"),
+        ("z.md", b"z"), ("a/b.md", b"b"), ("a/", b""), (".env", b"s"), ("a/node_modules/x.js", b"x"), ("a/node_modules/y/z.js", b"x"), ("a/c.log", b"l"),
         ("a/.gitignore", b"*.log\n"), ("inner.zip", b"PK\x03\x04"), ("__MACOSX/a/._b.md", b"noise"),
     )  # fmt: skip
     delivery = ZipDelivery(path, "pack")
@@ -55,9 +55,17 @@ def test_a_zip_gives_its_files_by_name_under_the_rules_of_folders(tmp_path: Path
         "__MACOSX/a/._b.md": "metadata of another system",
         "a/.gitignore": "hidden",
         "a/c.log": "ignored by .gitignore",
-        "a/node_modules/": "a directory of tools or build results",
+        "a/node_modules/": "a directory of tools or build results, 2 files; include it with node_modules/",
     }
     delivery.close()
+
+
+def test_an_include_takes_a_directory_of_a_zip_in_spite_of_its_name(tmp_path: Path) -> None:
+    path = pack(tmp_path / "pack.zip", ("doc/build/x.md", b"x"), (".github/a/ci.yml", b"y"), (".github/w.md", b"z"))
+    for include, names in {"build/": ["doc/build/x.md"], ".github/a/": [".github/a/ci.yml"]}.items():
+        delivery = ZipDelivery(path, "pack")
+        assert delivery.scan(SkipRules(ImportOptions.of(include=include)), lambda: False).files == names
+        delivery.close()
 
 
 def test_one_root_directory_of_the_same_name_is_unwrapped(tmp_path: Path) -> None:

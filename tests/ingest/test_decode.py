@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openviking.ingest.decode import codec, decode
+from openviking.ingest.decode import _PUBLIC_NAMES, codec, decode
 
 LEGACY = [
     ("gb18030", "退款规则：出发前24小时可全额退款。", "gb18030"),
@@ -25,6 +25,12 @@ LEGACY = [
     ("latin-1", "Capitainerie du port : réservé aux abonnés\n", "windows-1252"),
     ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy", "windows-1250"),
     ("cp1253", "Καλημέρα κόσμε, επιστροφή χρημάτων", "windows-1253"),
+    ("cp874", "สวัสดีชาวโลก เงื่อนไขการคืนเงินค่าตั๋วโดยสาร", "windows-874"),
+    ("cp1252", "Ça va très bien. Où êtes-vous déjà ? L'été, le château français est fermé.", "windows-1252"),
+    ("cp1254", "Türkiye'nin başkenti Ankara'dır; şehir güzel, ağaçlar çok, ışık bol.", "windows-1254"),
+    ("iso8859_2", "Příliš žluťoučký kůň úpěl ďábelské ódy o svobodě.", "iso-8859-2"),
+    ("cp1257", "Įlinkdama fechtuotojo špaga sublykčiojusi pragręžė apvalų arbūzą.", "windows-1257"),
+    ("cp949", "프로젝트 계획서입니다. 오늘은 데이터베이스 복구를 이야기합니다.", "euc-kr"),
 ]
 
 
@@ -32,6 +38,22 @@ LEGACY = [
 def test_short_legacy_texts_are_read(written: str, text: str, name: str) -> None:
     assert decode(text.encode(written)) == (text, name)
     assert text.encode(written).decode(codec(name)) == text
+
+
+@pytest.mark.parametrize(("name", "public"), sorted(_PUBLIC_NAMES.items()))
+def test_every_public_name_leads_back_to_its_codec(name: str, public: str) -> None:
+    text = "".join(map(chr, range(0x20, 0xD800))).encode(name, "ignore").decode(name)
+    assert len(text) > 190
+    assert text.encode(codec(public)).decode(name) == text
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+def test_unicode_gives_its_bytes_back(name: str) -> None:
+    data = "退款 rules 規則\n".encode(name) * 20
+    found = decode(data)
+    assert found is not None
+    assert found[1] == name
+    assert found[0].encode(codec(name)) == data
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=200))

@@ -15,7 +15,7 @@ from openviking.ingest.importing import import_source
 from openviking.ingest.prepare import prepare
 from openviking.ingest.reserve import document_stem
 from openviking.model.imports import ImportOptions, Progress
-from openviking.store.batch import MakeDirectory, PutFile
+from openviking.store.batch import MakeDirectory, Move, PutFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,9 +245,72 @@ def test_roots_do_not_fall_together(store: SqliteStore, tmp_path: Path) -> None:
     assert roots == [f"viking://resources/notes{suffix}" for suffix in ("", "_1", "_2")]
     assert sorted(stored(store).values()) == [b"one", b"three", b"two"]
     assert import_source(store, tmp_path / "two" / "notes").root_uri == roots[1]
-    assert (
-        import_source(store, tmp_path / "two" / ".." / "two" / "notes", parent="user/u/resources").root_uri == roots[1]
-    )
+    again = import_source(store, tmp_path / "two" / ".." / "two" / "notes")
+    assert (again.root_uri, again.updated_root) == (roots[1], True)
+
+
+def test_a_parent_that_is_named_wins_over_where_the_source_was_before(store: SqliteStore, folder: Path) -> None:
+    fill(folder, {"a.md": b"1"})
+    first = import_source(store, folder)
+    assert (first.root_uri, first.updated_root) == ("viking://resources/docs", False)
+    for parent, there in (("resources/x", False), ("resources/x", True), ("resources", True), ("resources/x/y", False)):
+        report = import_source(store, folder, parent=parent)
+        assert (report.root_uri, report.updated_root) == (f"viking://{parent}/docs", there)
+        assert report.created == (not there)
+    fill(folder, {"a.md": b"2"})
+    assert import_source(store, folder).root_uri == "viking://resources/docs"
+    assert import_source(store, folder, parent="resources/x/y").updated == 1
+    assert stored(store) == {
+        "resources/docs/a.md": b"2", "resources/x/docs/a.md": b"1", "resources/x/y/docs/a.md": b"2",
+    }  # fmt: skip
+
+
+def test_the_first_place_is_the_default_wherever_it_is(store: SqliteStore, folder: Path) -> None:
+    fill(folder, {"a.md": b"1"})
+    assert import_source(store, folder, parent="resources/x").root_uri == "viking://resources/x/docs"
+    report = import_source(store, folder)
+    assert (report.root_uri, report.updated_root) == ("viking://resources/x/docs", True)
+    assert import_source(store, folder, parent="resources").root_uri == "viking://resources/docs"
+    assert import_source(store, folder).root_uri == "viking://resources/x/docs"
+
+
+def test_places_that_were_moved_are_known_where_they_are(store: SqliteStore, folder: Path) -> None:
+    fill(folder, {"a.md": b"1"})
+    import_source(store, folder)
+    import_source(store, folder, parent="resources/x")
+    import_source(store, folder, root="resources/y/exact")
+    assert import_source(store, folder, parent="resources/y").root_uri == "viking://resources/y/exact"
+    store.apply([Move("resources/x/docs", "resources/moved"), Move("resources/y/exact", "resources/x/other")])
+    report = import_source(store, folder, parent="resources/x")
+    assert (report.root_uri, report.unchanged) == ("viking://resources/x/other", 1)
+    store.apply([Move("resources/x/other", "resources/y/other")])
+    for there in (False, True):
+        assert import_source(store, folder, parent="resources/x").updated_root is there
+        assert import_source(store, folder, root="resources/y/exact").updated_root is there
+    assert sorted(stored(store)) == [
+        f"resources/{place}/a.md" for place in ("docs", "moved", "x/docs", "y/exact", "y/other")
+    ]
+
+
+def test_a_folder_whose_name_holds_a_line_end_is_no_second_place_of_another(store: SqliteStore, tmp_path: Path) -> None:
+    odd = tmp_path / "docs\nresources" / "x"
+    fill(odd, {"a.md": b"odd"})
+    fill(tmp_path / "docs", {"b.md": b"plain"})
+    first = import_source(store, odd, root="resources/all/x")
+    report = import_source(store, tmp_path / "docs", parent="resources/all")
+    assert (first.root_uri, report.root_uri) == ("viking://resources/all/x", "viking://resources/all/docs")
+    assert import_source(store, odd, root="resources/all/x").updated_root
+
+
+def test_what_an_include_took_stays_when_it_is_left_out(store: SqliteStore, folder: Path) -> None:
+    fill(folder, {"a.md": b"1", "doc/build/b.md": b"2", ".github/c.md": b"3"})
+    assert import_source(store, folder, options=ImportOptions.of(include="build/,.github/")).created == 3
+    report = import_source(store, folder)
+    assert (report.unchanged, report.removed) == (1, 0)
+    assert [entry.name for entry in report.skipped] == [".github/", "doc/build/"]
+    (folder / "doc/build/b.md").unlink()
+    assert import_source(store, folder, options=ImportOptions.of(include="build/")).removed == 1
+    assert sorted(stored(store)) == ["resources/docs/.github/c.md", "resources/docs/a.md"]
 
 
 def test_a_name_that_is_taken_a_hundred_times_is_an_error(store: SqliteStore, folder: Path) -> None:

@@ -9,18 +9,18 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from openviking.ingest.importing import import_source
 from openviking.ingest.prepare import PathAnalyser, prepare
 from openviking.model.imports import ImportOptions, ImportReport, Progress
-from openviking.store.batch import Move, PutFile, Remove
+from openviking.store.batch import Applied, Move, Operation, PutFile, Remove
 from openviking.store.sqlite.account import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ROOT = "resources/docs"
 
@@ -238,6 +238,61 @@ def test_a_root_moved_during_the_import_is_followed(store: SqliteStore, folder: 
     report = import_source(store, folder, progress=during(lambda: store.apply([Move(ROOT, "resources/new")])))
     assert (report.root_uri, report.created) == ("viking://resources/new", 150)
     assert set(stored(store)) == {f"resources/new/{number:03}.md" for number in range(150)}
+
+
+def once(monkeypatch: pytest.MonkeyPatch, kind: type, act: Callable[[SqliteStore], object]) -> None:
+    """Act once as another writer would, right before the second batch with operations of ``kind`` is carried out."""
+    apply = SqliteStore.apply
+    seen: list[int] = []
+
+    def applied(self: SqliteStore, operations: Sequence[Operation], **more: Any) -> Applied:
+        if any(isinstance(operation, kind) for operation in operations):
+            seen.append(len(operations))
+            if len(seen) == 2:
+                monkeypatch.setattr(SqliteStore, "apply", apply)
+                act(self)
+        return apply(self, operations, **more)
+
+    monkeypatch.setattr(SqliteStore, "apply", applied)
+
+
+@pytest.mark.parametrize("tags", [(), ("team=bird",)])
+def test_a_root_moved_between_a_decision_and_its_batch_is_followed(
+    store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
+) -> None:
+    write(folder, {f"{number:03}.md": f"{number}\n" for number in range(150)})
+    once(monkeypatch, PutFile, lambda other: other.apply([Move(ROOT, "resources/new")]))
+    report = import_source(store, folder, tags=tags)
+    assert (report.root_uri, report.created, report.failed) == ("viking://resources/new", 150, ())
+    assert set(stored(store)) == {f"resources/new/{number:03}.md" for number in range(150)}
+
+
+def test_a_root_removed_between_a_decision_and_its_batch_ends_the_import(
+    store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, {f"{number:03}.md": f"{number}\n" for number in range(150)})
+    once(monkeypatch, PutFile, lambda other: other.apply([Remove(ROOT, recursive=True)]))
+    report = import_source(store, folder)
+    assert (report.cancelled, report.created, report.failed) == (True, 64, ())
+    assert stored(store) == {}
+
+
+def test_a_root_moved_between_a_decision_and_its_removals_is_followed(
+    store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, {f"d/{number:03}.md": f"{number}\n" for number in range(150)})
+    write(folder, {"keep.md": "keep\n"})
+    import_source(store, folder)
+    shutil.rmtree(folder / "d")
+
+    def act(other: SqliteStore) -> None:
+        other.apply([Move(ROOT, "resources/new")])
+        edit(other, "resources/new/d/070.md", "by hand\n")
+
+    once(monkeypatch, Remove, act)
+    report = import_source(store, folder)
+    assert (report.removed, [kept.name for kept in report.kept]) == (149, ["d/070.md"])
+    assert set(stored(store)) == {"resources/new/keep.md", "resources/new/d/070.md"}
 
 
 def test_an_edit_during_the_import_is_not_lost(store: SqliteStore, folder: Path) -> None:

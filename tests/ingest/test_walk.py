@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openviking.errors import ProcessingError
+from openviking.ingest import walk
 from openviking.ingest.delivery import Scan, UnreadableError
 from openviking.ingest.ignore import SkipRules
 from openviking.ingest.walk import FolderDelivery
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def scan(folder: Path) -> Scan:
-    return FolderDelivery(folder).scan(SkipRules(ImportOptions()), lambda: False)
+def scan(folder: Path, **options: str) -> Scan:
+    return FolderDelivery(folder).scan(SkipRules(ImportOptions.of(**options)), lambda: False)  # type: ignore[arg-type]
 
 
 def put(folder: Path, *names: str) -> None:
@@ -37,6 +38,7 @@ def test_files_come_in_one_order_and_the_rest_is_reported(folder: Path, tmp_path
         ".git/config",
         "node_modules/x.js",
         "sub/build/out.txt",
+        "sub/build/deep/more.txt",
         "sub/x.log",
     )
     (folder / "sub/.gitignore").write_text("*.log\n")
@@ -50,19 +52,60 @@ def test_files_come_in_one_order_and_the_rest_is_reported(folder: Path, tmp_path
     found = scan(folder)
     assert found.files == ["a/b/c.md", "a/z.md", "b.md"]
     assert {entry.name: entry.reason for entry in found.skipped} == {
-        ".git/": "a directory of tools or build results",
+        ".git/": "a directory of tools or build results, 1 file",
         ".hidden": "hidden",
         "dangling": "symbolic link",
         "link.txt": "symbolic link",
         "loop": "symbolic link",
-        "node_modules/": "a directory of tools or build results",
+        "node_modules/": "a directory of tools or build results, 1 file; include it with node_modules/",
         "pipe": "neither a file nor a directory",
         "socket": "neither a file nor a directory",
         "sub/.gitignore": "hidden",
-        "sub/build/": "a directory of tools or build results",
+        "sub/build/": "a directory of tools or build results, 2 files; include it with build/",
         "sub/x.log": "ignored by .gitignore",
     }
     assert found.failed == []
+
+
+def test_looking_into_skipped_directories_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(folder, *(f"{name}/build/{number}.txt" for name in "abcd" for number in range(8)))
+    monkeypatch.setattr(walk, "LOOK_AT_ONE", 5)
+    monkeypatch.setattr(walk, "LOOK_AT_ALL", 12)
+    rule = "a directory of tools or build results"
+    assert [entry.reason.partition(";")[0] for entry in scan(folder).skipped] == [
+        f"{rule}, at least 5 files", f"{rule}, at least 5 files", f"{rule}, at least 2 files", rule,
+    ]  # fmt: skip
+
+
+def test_an_include_takes_a_directory_in_spite_of_its_name(folder: Path) -> None:
+    put(
+        folder,
+        "a.md",
+        "build/x.md",
+        "doc/build/y.rst",
+        "doc/build/obj/z.md",
+        ".github/workflows/ci.yml",
+        ".github/w.md",
+    )
+    put(folder, "bin/tool.md", "bin/keep/k.md", "bin/keep/deep/l.md", "ignored/build/n.md", ".github/.secret")
+    (folder / ".gitignore").write_text("ignored/build/\n")
+    assert scan(folder).files == ["a.md"]
+    for include, more in {
+        "build/": ["build/x.md", "doc/build/y.rst"],
+        "doc/build/": ["doc/build/y.rst"],
+        "./doc/build/,obj/": ["doc/build/obj/z.md", "doc/build/y.rst"],
+        ".github/": [".github/w.md", ".github/workflows/ci.yml"],
+        ".github/workflows/": [".github/workflows/ci.yml"],
+        "bin/keep/": ["bin/keep/deep/l.md", "bin/keep/k.md"],
+        "keep/": [],
+    }.items():
+        assert sorted(scan(folder, include=include).files) == sorted(["a.md", *more]), include
+    assert sorted(scan(folder, include="build/,*.rst").files) == ["doc/build/y.rst"]
+    assert scan(folder, include="build/", ignore_dirs="doc", exclude="build/").files == ["a.md"]
+    reasons = {entry.name: entry.reason for entry in scan(folder, include="build/").skipped}
+    assert reasons["ignored/build/"] == "ignored by .gitignore, 1 file"
+    assert reasons[".github/"] == "hidden, 3 files; include it with .github/"
+    assert reasons["doc/build/obj/"].endswith("include it with obj/")
 
 
 def test_a_link_or_pipe_that_takes_a_files_place_is_not_read(folder: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from openviking import OpenViking
+from openviking.ingest.sidecars import render_all
 
 ROOT = "viking://resources"
 QUERIES = ["zorblax", "quuxify plugh", "the common word", "file", "number 7", "zorblax OR common", "getUserByEmail"]
@@ -46,6 +47,21 @@ def test_the_same_list_from_every_thread_and_after_reopening(
         assert collected == [first] * 8
     with OpenViking(place, workers=1) as ov:
         assert answers(ov) == first
+
+
+def test_a_removal_counts_at_once(ov: OpenViking, fill: Callable[[OpenViking, Mapping[str, str]], None]) -> None:
+    """What waits for no job is scored the same before and after all jobs are done."""
+    fill(ov, {f"resources/kept/{number}.md": f"zorblax common {number}" for number in range(20)})
+    fill(ov, {f"resources/gone/{number}.md": f"zorblax quuxify {number}" for number in range(30)})
+    fill(ov, {"resources/kept/one.md": "zorblax quuxify"})
+    ov.wait_processed(60)
+    ov.rm(f"{ROOT}/gone", recursive=True)
+    ov.rm(f"{ROOT}/kept/one.md")
+    # Sidecars are content of their own that the removal made stale: from here on only clearing away is left.
+    render_all(ov._accounts.store(ov._identity))
+    before = answers(ov)
+    assert ov.wait_processed(60)["waiting"] == {}
+    assert answers(ov) == before
 
 
 def test_equal_scores_are_ordered_by_uri(ov: OpenViking, fill: Callable[[OpenViking, Mapping[str, str]], None]) -> None:

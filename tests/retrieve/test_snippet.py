@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openviking.index.analyse import analyse_query
+from openviking.index.analyse import TermFinder, analyse_query
 from openviking.retrieve.snippet import LENGTH, snippet, without_tags
 
 FILLER = "\n".join(f"Line {number} is about something else entirely." for number in range(60))
 
 
 def of(text: str, query: str) -> str:
-    return snippet(text, analyse_query(query))
+    return snippet(text, TermFinder(analyse_query(query)))
 
 
 def test_starts_with_the_line_that_has_the_words() -> None:
@@ -45,6 +45,29 @@ def test_many_short_lines_take_linear_time() -> None:
     assert "needle" in of("a\n" * 100_000 + "needle\n" + "b\n" * 100_000, "needle")
 
 
+@given(
+    st.lists(st.sampled_from(["ferry", "noon", "ferry noon", "x" * 90, "y" * 150, "ferry " + "z" * 120]), max_size=30)
+)
+def test_no_other_window_is_better(lines: list[str]) -> None:
+    """Of the runs of whole lines with at most 300 characters, none has more different words, nor as many and more."""
+
+    def gain(shown: str) -> tuple[int, int]:
+        found = [word for word in shown.split() if word in {"ferry", "noon"}]
+        return len(set(found)), len(found)
+
+    def from_line(start: int) -> str:
+        shown = lines[start]
+        for line in lines[start + 1 :]:
+            if len(shown) + 1 + len(line) > LENGTH:
+                break
+            shown += f" {line}"
+        return shown
+
+    found = of("\n".join(lines), "ferry noon")
+    # The snippet may have a part of the line behind in addition.
+    assert gain(found) >= max((gain(from_line(start)) for start in range(len(lines))), default=(0, 0))
+
+
 @given(st.text(max_size=700), st.text(max_size=20))
 def test_any_text_and_query(text: str, query: str) -> None:
     found = of(text, query)
@@ -54,5 +77,13 @@ def test_any_text_and_query(text: str, query: str) -> None:
 
 def test_markup_is_shown_as_it_is_read() -> None:
     markup = '<p class="x">Salt &amp; <b>krill</b> drift<!-- not shown --> by.</p><br'
-    assert snippet(without_tags(markup), ["krill"]) == "Salt & krill drift by."
+    assert of(without_tags(markup), "krill") == "Salt & krill drift by."
     assert without_tags("a < b and c > d") == "a < b and c > d"
+
+
+def test_a_heading_does_not_stand_at_the_end() -> None:
+    answer = "Twenty-six weeks at full pay for each parent, " + "and so on " * 40
+    text = "# Leave\n\nParental matters are below.\n\n" + "x" * 150 + "\n\n## Parental leave\n\n" + answer
+    assert "Twenty-six weeks" in of(text, "parental leave")
+    crowded = "Parental leave. " + "y" * 250 + "\n\n## Next\n\n" + answer
+    assert not of(crowded, "parental leave").endswith("## Next")

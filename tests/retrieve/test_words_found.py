@@ -126,6 +126,21 @@ def test_a_query_of_stop_words_finds_what_has_them_all(notes: OpenViking, query:
     assert rank(notes, query, sentence) == 1
 
 
+def test_code_is_found_by_the_name_of_its_language(tmp_path: Path) -> None:
+    """People name the language in their questions; the code itself does not."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "wait.py").write_text("def wait(seconds):\n    pass\n", "utf-8")
+    (folder / "wait.rb").write_text("def wait(seconds)\nend\n", "utf-8")
+    (folder / "wait.txt").write_text("wait some seconds\n", "utf-8")
+    with OpenViking(path=tmp_path / "data", workers=0) as ov:
+        ov.add_resource(folder, to="viking://resources/code")
+        for language, name in (("python", "wait.py"), ("ruby", "wait.rb")):
+            hits = list(ov.find(f"how to wait in {language}", level=2))
+            assert hits[0].uri.rpartition("/")[2] == name
+            assert [hit.uri.rpartition("/")[2] for hit in ov.find(language, level=2)] == [name]
+
+
 def test_a_query_without_any_word_says_so(notes: OpenViking) -> None:
     found = notes.find("?! …", ROOT)
     assert len(found) == 0
@@ -149,10 +164,17 @@ def test_a_written_file_is_found_by_its_own_words_at_once(tmp_path: Path) -> Non
             assert "zorblax7" in hits[0].snippet
         assert f"{root}/a.md" in [hit.uri for hit in ov.find("release rollback checklist", root, limit=3)]
         ov.wait_processed()
-        everything = len({hit.uri for hit in ov.find("other things", root, limit=50)})
-        assert everything > 20
+        everything = {node_of(hit.uri) for hit in ov.find("other things", root, limit=50)}
+        assert len(everything) > 20
         for level in (0, 1, 2):
-            assert len({hit.uri for hit in ov.find("other things", root, limit=50, level=level)}) <= everything
+            some = {node_of(hit.uri) for hit in ov.find("other things", root, limit=50, level=level)}
+            assert some
+            assert some <= everything
+
+
+def node_of(uri: str) -> str:
+    """The file, or the directory that a hit shows in one of its two levels."""
+    return uri.removesuffix("/.abstract.md").removesuffix("/.overview.md")
 
 
 LONG = {

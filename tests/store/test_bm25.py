@@ -7,7 +7,8 @@ import sqlite3
 
 import pytest
 
-from openviking.store.bm25 import PIVOT, SHORTEST, idf, saturation, saturation_sql
+from openviking.store.bm25 import PIVOT, SHORTEST, idf, saturation
+from openviking.store.sqlite.candidates import saturation_sql
 
 
 def test_idf_falls_with_frequency_and_is_never_negative() -> None:

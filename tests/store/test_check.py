@@ -48,7 +48,7 @@ DAMAGES = {
     ),
     "name terms of nobody": ("INSERT INTO names (rowid, name) VALUES (999, 'x')", "belong to no node"),
     "a wrong count of passages": ("UPDATE meta SET value = value + 1 WHERE name = 'passages'", "count of passages"),
-    "a wrong count of terms": ("UPDATE meta SET value = value + 1 WHERE name = 'terms'", "count of terms"),
+    "a wrong depth": ("UPDATE directories SET depth = 1 WHERE path = 'resources/d'", "depth"),
     "a tag on nothing": ("UPDATE tags SET node_id = 999", "is on no node"),
     "sidecars of nothing": ("UPDATE sidecars SET directory_id = 999", "have no directory"),
     "a wrong context type": (
@@ -57,6 +57,10 @@ DAMAGES = {
     ),
     "a wrong owner": ("UPDATE directories SET owner = 'bob' WHERE path = 'resources/d'", "type and owner"),
     "a stale child of a fresh parent": ("UPDATE directories SET dirty = 0 WHERE path = 'resources'", "is stale"),
+    "another digest for the text than its own": (
+        "UPDATE contents SET hash = zeroblob(32) WHERE size = 3300",
+        "changed",
+    ),
     "changed inline bytes": (
         "UPDATE contents SET data = CAST(replace(CAST(data AS TEXT), 'alpha', 'omega') AS BLOB) WHERE size = 3300",
         "changed",

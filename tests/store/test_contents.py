@@ -182,6 +182,25 @@ def test_a_write_repairs_a_content_that_was_lost(store: AccountStore, place: Pat
     assert data(store, "resources/a.bin") == LARGE
 
 
+def test_changed_bytes_of_the_same_length_are_an_error_until_they_are_written_again(
+    store: AccountStore, place: Path, put: Put
+) -> None:
+    text = "line of text\n" * 30_000
+    store.apply([put("resources/a.txt", text)])
+    [file] = files(place)
+    file.write_bytes(b"L" + file.read_bytes()[1:])
+    with store.read() as view:
+        node = view.get("resources/a.txt")
+        assert node is not None
+        for read in (lambda: view.data(node), lambda: view.text(node)):
+            with pytest.raises(UnavailableError, match=file.name):
+                read()
+    [outcome] = store.apply([put("resources/a.txt", text)]).outcomes
+    assert outcome.kind == "unchanged"
+    assert data(store, "resources/a.txt") == text.encode()
+    assert store.check() == []
+
+
 def test_a_content_directory_that_cannot_be_made_is_an_error(store: AccountStore, place: Path, put: Put) -> None:
     (place / "contents").write_text("in the way")
     with pytest.raises(UnavailableError):

@@ -50,7 +50,7 @@ def every_question(store: AccountStore) -> list[Callable[[], object]]:
         through_view(lambda view: view.get("resources/1.md")),
         through_view(lambda view: view.children("resources", hidden=True)),
         through_view(lambda view: list(view.walk(""))),
-        through_view(lambda view: view.search(("zorblax",), Scope(), 10, 10)),
+        through_view(lambda view: view.search(("zorblax",), Scope(), 10)),
         through_view(lambda view: view.records(Scope(), 10)),
         through_view(lambda view: view.stats(0)),
         store.jobs.waiting,
@@ -198,6 +198,48 @@ def test_every_error_of_the_database_is_translated() -> None:
             raise kind("because a full stop")
 
 
+@pytest.mark.usefixtures("store")
+def test_memory_that_does_not_suffice_is_an_outage() -> None:
+    """SQLite claims that too when a damaged page names a length of gigabytes."""
+    with pytest.raises(UnavailableError, match="memory"), translated():
+        raise MemoryError
+
+
+FOREIGN = {
+    "tables": "CREATE TABLE nodes (x); INSERT INTO nodes VALUES (1);",
+    "another application": "PRAGMA application_id = 7;",
+    "our tables under another application": "CREATE TABLE meta (name, value); PRAGMA application_id = 7;",
+}
+
+
+@pytest.mark.parametrize("what", sorted(FOREIGN))
+def test_a_database_of_another_program_is_refused_and_left_alone(
+    open_store: Callable[[Path], AccountStore], place: Path, what: str
+) -> None:
+    place.mkdir()
+    connection = sqlite3.connect(place / "store.db")
+    connection.executescript(FOREIGN[what])
+    connection.close()
+    before = (place / "store.db").read_bytes()
+    with pytest.raises(FailedPreconditionError, match="another program") as caught:
+        open_store(place)
+    assert str(place / "store.db") in caught.value.message
+    assert (place / "store.db").read_bytes() == before
+    assert [one.name for one in place.iterdir()] == ["store.db"]
+
+
+def test_a_store_that_may_not_be_written_is_named_with_the_cause(store: AccountStore, place: Path, put: Put) -> None:
+    filled(store, put)
+    path = place / "store.db"
+    with (
+        contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection,
+        pytest.raises(UnavailableError, match="readonly") as caught,
+        translated(path),
+    ):
+        connection.execute("DELETE FROM nodes")
+    assert str(path) in caught.value.message
+
+
 def test_a_closed_store_says_so(store: AccountStore, put: Put) -> None:
     filled(store, put)
     store.close()
@@ -261,7 +303,7 @@ def test_closing_while_many_threads_work(open_store: Callable[[Path], AccountSto
                     if number == 0:
                         store.apply([SetTags("resources/1.md", (f"k={turn}",))])
                     with store.read() as view:
-                        if (count := len(view.search(("zorblax",), Scope(), 100, 100))) < 30:
+                        if (count := len(view.search(("zorblax",), Scope(), 100))) < 30:
                             wrong.append(count)
             except FailedPreconditionError:
                 pass
@@ -311,7 +353,7 @@ def test_many_threads_write_and_read(store: AccountStore, put: Put) -> None:
                 path = f"resources/t{number}/{turn}.md"
                 store.apply([put(path, f"word{number}x{turn}")])
                 with store.read() as view:
-                    found = [one.node.path for one in view.search((f"word{number}x{turn}",), Scope(), 10, 10)]
+                    found = [one.node.path for one in view.search((f"word{number}x{turn}",), Scope(), 10)]
                     below = view.count_below(f"resources/t{number}")
                 if found != [path] or below != turn + 1:
                     wrong.append((found, below))

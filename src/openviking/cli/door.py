@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from openviking.config.settings import DEFAULT_PATH
 from openviking.errors import UnimplementedError
 
 if TYPE_CHECKING:
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
     from openviking import OpenViking
     from openviking.cli.options import Invocation
 
-DEFAULT_PLACE = "~/.openviking/data"
-
 
 def data_directory(invocation: Invocation) -> Path:
     """The directory that the call means: ``--path``, ``$OPENVIKING_PATH`` or the default place."""
-    return Path(invocation.path or DEFAULT_PLACE).expanduser()
+    return Path(invocation.path or DEFAULT_PATH).expanduser()
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def suggestions(code: str, details: dict[str, Any]) -> list[str]:
     if code == "NOT_FOUND" and details.get("type") in {"file", "directory", "node"} and "/" in resource.rstrip("/"):
         parent = resource.rstrip("/").rpartition("/")[0]
         return [f"try: ov ls {shlex.quote(parent if not parent.endswith('/') else parent + '/')}"]
-    if details.get("type") == "data directory":
+    if details.get("type") == "OpenViking data":
         return [f"add something first: ov --path {shlex.quote(resource)} add-resource FOLDER"]
     if code == "INVALID_URI":
         return ["try: ov ls"]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openviking.config.settings import DEFAULT_PATH
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -74,7 +76,7 @@ def _global_options() -> list[click.Parameter]:
         ),
         _Global(
             ["--path"], metavar="DIR", envvar="OPENVIKING_PATH",
-            help="Where the data is (default: $OPENVIKING_PATH, else ~/.openviking/data).",
+            help=f"Where the data is (default: $OPENVIKING_PATH, else {DEFAULT_PATH}).",
         ),
         _Global(["--account"], metavar="ID", envvar="OPENVIKING_ACCOUNT", help="Account (default: default)."),
         _Global(["--user"], metavar="ID", envvar="OPENVIKING_USER", help="Whose ~ it is (default: default)."),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from openviking.cli.options import Group
+from openviking.config.settings import DEFAULT_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,7 @@ program = Program(
     help=(
         "Files under viking:// addresses, found again by the passage that answers.\n\n"
         "This version works on a data directory of this machine, without a server: the one named by --path, by "
-        "$OPENVIKING_PATH, or ~/.openviking/data."
+        f"$OPENVIKING_PATH, or {DEFAULT_PATH}."
     ),
     epilog=(
         "Start with: ov add-resource FOLDER, then ov find 'a question'. "

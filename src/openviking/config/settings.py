@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+DEFAULT_PATH: Final = "~/.openviking/data"
+"""The data directory where none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +19,7 @@ class Settings:
     between looks for work that another process queued.
     """
 
-    path: Path = field(default_factory=lambda: Path.home() / ".openviking" / "data")
+    path: Path = field(default_factory=lambda: Path(DEFAULT_PATH).expanduser())
     workers: int = 1
     grep_timeout: float = 1.5
     poll_interval: float = 2.0

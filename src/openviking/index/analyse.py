@@ -8,9 +8,9 @@ are stored, so that a query of nothing else still finds them, but a query drops 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -23,6 +23,11 @@ VERSION: Final = 1
 
 MAX_TERM_CHARS: Final = 64
 MAX_QUERY_TERMS: Final = 64
+"""So many of a query's terms are searched for."""
+
+
+_IRREGULAR_CHARS: Final = 3
+"""Stems of up to so many letters can differ from their words (*dying*, *die*)."""
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
@@ -31,6 +36,7 @@ _UNSPACED = (
 )
 _WORD = rf"[[\w\p{{M}}]--[{_UNSPACED}]]"
 _TOKEN = regex.compile(rf"(?V1)[{_UNSPACED}]+|{_WORD}+(?:[-.'\u2019]{_WORD}+)*(?:\+\+|#(?!{_WORD}))?")
+_ASCII_TOKEN = re.compile(r"[A-Za-z0-9_]+(?:[-.'][A-Za-z0-9_]+)*(?:\+\+|#(?![A-Za-z0-9_]))?")
 _IS_UNSPACED = regex.compile(rf"[{_UNSPACED}]")
 _PARTS = regex.compile(
     r"(?V1)[\p{Lu}\p{M}]+(?=\p{Lu}\p{Ll})|\p{Lu}?\p{M}*\p{Ll}[\p{Ll}\p{M}]*|\p{Lu}[\p{Lu}\p{M}]*|\d+|[[\w\p{M}]--[\d_\p{Lu}\p{Ll}]]+"
@@ -38,6 +44,9 @@ _PARTS = regex.compile(
 _ENGLISH = regex.compile(r"[a-z]+")
 _INSIDE = regex.compile(r"['\u2019\s]+")
 _MARKS_ARE_OPTIONAL = regex.compile(r"(?V1)[\p{Latin}\p{Greek}\p{Hebrew}\p{Arabic}\p{Common}\p{Inherited}]+")
+_TYPOGRAPHY = {ord(char): " " for char in "\u2013\u2014\u2026\u2022\u00b7\u201c\u201d\u00ab\u00bb\u00a7"} | {
+    0x2019: "'"
+}
 _CLITIC = regex.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\b", regex.IGNORECASE)
 
 STOP_WORDS: Final = frozenset(
@@ -63,7 +72,7 @@ def analyse(text: str) -> Terms:
     """The terms of stored ``text`` in order."""
     out: list[str] = []
     length = 0
-    for token in _TOKEN.findall(text):
+    for token in _tokens(text):
         terms, count = _stored(token)
         out += terms
         length += count
@@ -71,14 +80,14 @@ def analyse(text: str) -> Terms:
 
 
 def analyse_query(text: str) -> tuple[str, ...]:
-    """The terms that ``text`` asks for, with repetitions, at most `MAX_QUERY_TERMS`: single characters come last.
+    """The terms that ``text`` asks for, with repetitions: those that say most first, single characters last.
 
     Stop words are left out unless there is nothing else.
     """
     words: list[str] = []
     stops: list[str] = []
     characters: list[str] = []
-    for token in _TOKEN.findall(text):
+    for token in _tokens(text):
         terms, pairs = _stored(token)
         if _IS_UNSPACED.match(token):
             words += terms[:pairs]
@@ -86,22 +95,39 @@ def analyse_query(text: str) -> tuple[str, ...]:
         else:
             for term in terms:
                 (stops if term in STOP_WORDS else words).append(term)
-    return tuple((words + characters or stops)[:MAX_QUERY_TERMS])
+    return tuple(words + characters or stops)
 
 
-def terms_within(text: str, wanted: AbstractSet[str]) -> list[str]:
-    """Those of the terms of stored ``text`` that are ``wanted``, in order and with repetitions."""
-    found: list[str] = []
-    for token in _TOKEN.findall(text):
-        terms = _stored(token)[0]
-        if not wanted.isdisjoint(terms):
-            found += [term for term in terms if term in wanted]
-    return found
+class TermFinder:
+    """Finds some terms in texts, quickly in many that are alike."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self._wanted = frozenset(wanted)
+        self._known: dict[str, tuple[str, ...]] = {}
+        # Stemming keeps a word's beginning: the first letter always, of longer stems all but the last.
+        self._beginnings = {term[:-1] if len(term) > _IRREGULAR_CHARS else term[:1] for term in self._wanted}
+
+    def within(self, text: str) -> list[str]:
+        """Those of the terms of stored ``text`` that are wanted, in order and with repetitions."""
+        if not text.isascii():
+            text = text.translate(_TYPOGRAPHY)
+        if text.isascii():
+            plain = text.lower().replace("'", "")
+            if not any(beginning in plain for beginning in self._beginnings):
+                return []
+        found: list[str] = []
+        known = self._known
+        for token in _tokens(text):
+            terms = known.get(token)
+            if terms is None:
+                terms = known[token] = tuple(term for term in _stored(token)[0] if term in self._wanted)
+            found += terms
+        return found
 
 
 def name_terms(name: str) -> tuple[str, ...]:
     """The distinct terms of one path segment, in order; a file's extension is one of them."""
-    return tuple(dict.fromkeys(term for token in _TOKEN.findall(name) for term in _stored(token)[0]))
+    return tuple(dict.fromkeys(term for token in _tokens(name) for term in _stored(token)[0]))
 
 
 def is_mostly_unspaced(text: str) -> bool:
@@ -110,12 +136,23 @@ def is_mostly_unspaced(text: str) -> bool:
     return 2 * sum(1 for char in letters if _IS_UNSPACED.match(char)) > len(letters)
 
 
+def _tokens(text: str) -> list[str]:
+    """The words and the unspaced runs of a text."""
+    # Most text is ASCII; the same in fewer words is twice as quick there.
+    found: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+    return found
+
+
 def _stored(token: str) -> tuple[tuple[str, ...], int]:
     """The terms of a token, and its length: the number of pairs of an unspaced run (which come first), else of words."""
     return _remembered(token) if len(token) <= MAX_TERM_CHARS else _made(token)
 
 
 def _made(token: str) -> tuple[tuple[str, ...], int]:
+    if token.isascii() and token.isalpha() and (token.islower() or token.istitle()) and len(token) <= MAX_TERM_CHARS:
+        word = token.lower()
+        term = word if word in STOP_WORDS else _stemmer.stemWord(word)
+        return (term,), 0 if term in STOP_WORDS else 1
     if _IS_UNSPACED.match(token):
         folded = unicodedata.normalize("NFKC", token).casefold()
         pairs = _bigrams(folded)

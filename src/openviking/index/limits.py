@@ -8,6 +8,9 @@ from openviking.errors import InvalidArgumentError
 from openviking.text import quoted
 
 MAX_LIMIT: Final = 1_000_000
+MAX_CONTEXT_LINES: Final = 1_000
+MAX_POSITION: Final = 2**62
+"""The greatest offset or line number that is told from others: more than there can be, and fit for every store."""
 
 
 def whole_number(value: object, field: str, *, minimum: int, ceiling: int = MAX_LIMIT) -> int:
@@ -30,6 +33,24 @@ def result_limit(limit: object, node_limit: object = None) -> int:
     """The number of hits that find and search give: ``node_limit`` if there is one, else ``limit``; both at least 1."""
     wanted = whole_number(limit, "limit", minimum=1)
     return wanted if node_limit is None else whole_number(node_limit, "node_limit", minimum=1)
+
+
+def position(value: object, field: str, *, minimum: int = 0) -> int:
+    """A place in a list or text, or a number of lines of one: no real one is lowered, however long the list is."""
+    return whole_number(value, field, minimum=minimum, ceiling=MAX_POSITION)
+
+
+def context_lines(value: object, field: str) -> int:
+    """The lines to show on one side of each match; more than 1,000 are refused, since every match carries its own."""
+    lines = whole_number(value, field, minimum=0)
+    if lines > MAX_CONTEXT_LINES:
+        raise InvalidArgumentError(
+            f"{field} must be at most {MAX_CONTEXT_LINES}, not {quoted(value)}",
+            field=field,
+            value=quoted(value),
+            maximum=MAX_CONTEXT_LINES,
+        )
+    return lines
 
 
 def optional_limit(value: object, field: str = "node_limit") -> int | None:

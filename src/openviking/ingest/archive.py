@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import lzma
 import re
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import IO, Final
 
 from openviking.errors import ProcessingError
-from openviking.ingest.decode import codec, decode
-from openviking.ingest.delivery import Cancelled, Scan, UnreadableError, storable, too_large
-from openviking.ingest.ignore import IGNORE_FILE, MAX_IGNORE_BYTES, IgnoreChain, IgnoreLines, SkipRules, Verdict
+from openviking.ingest.delivery import (
+    LINK,
+    SPECIAL,
+    Cancelled,
+    Scan,
+    UnreadableError,
+    files_text,
+    storable,
+    too_large,
+    with_ignore_file,
+)
+from openviking.ingest.ignore import IGNORE_FILE, IgnoreChain, SkipRules, Verdict
+from openviking.ingest.zip_names import names_codec
 from openviking.names import root_name
 
 MAX_ENTRIES: Final = 100_000
@@ -31,8 +43,6 @@ _FROM_DOS: Final = 0
 _FROM_UNIX: Final = 3
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _APPLE_NOISE: Final = "__MACOSX"
-_LINK: Final = Verdict("symbolic link")
-_SPECIAL: Final = Verdict("neither a file nor a directory")
 _ESCAPES: Final = Verdict("its name leads out of the archive")
 _ODD_NAME: Final = Verdict("its name holds a NUL or is too long")
 _DOUBLE: Final = Verdict("a later entry has the same name")
@@ -41,6 +51,9 @@ _BROKEN = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, OverflowError,
     NotImplementedError, RuntimeError, IndexError, KeyError,
 )  # fmt: skip
+
+
+_Below = dict[str, tuple[str, IgnoreChain | None]]
 
 
 class ZipDelivery:
@@ -66,19 +79,24 @@ class ZipDelivery:
         """Its files by name, under the rules that hold for folders."""
         scan = Scan()
         self._entries = self._unwrapped(self._safe_entries(scan))
-        below: dict[str, tuple[bool, IgnoreChain | None]] = {"": (True, self._chain("", None))}
+        below: _Below = {"": ("", self._chain("", scan, None))}
+        left_out: dict[str, Verdict] = {}
+        held: Counter[str] = Counter()
         for name in sorted(self._entries, key=lambda name: name.split("/")):
             if cancelled():
                 break
             parent, _, _ = name.rpartition("/")
-            taken, chain = self._directory(parent, rules, scan, below)
-            if not taken:
+            outside, chain = self._directory(parent, rules, scan, below, left_out)
+            if outside:
+                held[outside] += 1
                 continue
             verdict = rules.file(name, chain)
             if verdict is None:
                 scan.files.append(name)
             else:
                 scan.skip(name, verdict)
+        for directory, verdict in left_out.items():
+            scan.skip(directory, verdict, directory=True, holds=files_text(held[directory]))
         return scan
 
     def read(self, name: str, limit: int) -> bytes:
@@ -115,34 +133,31 @@ class ZipDelivery:
         self._zip.close()
 
     def _directory(
-        self, path: str, rules: SkipRules, scan: Scan, below: dict[str, tuple[bool, IgnoreChain | None]]
-    ) -> tuple[bool, IgnoreChain | None]:
-        """Whether a directory is taken, with its ``.gitignore`` files; decided once, from the top down."""
+        self, path: str, rules: SkipRules, scan: Scan, below: _Below, left_out: dict[str, Verdict]
+    ) -> tuple[str, IgnoreChain | None]:
+        """Which skipped directory a directory is in, "" if it is taken, with its ``.gitignore`` files.
+
+        Decided once, from the top down.
+        """
         missing: list[str] = []
         while path not in below:
             missing.append(path)
             path = path.rpartition("/")[0]
-        taken, chain = below[path]
+        outside, chain = below[path]
         for directory in reversed(missing):
-            if taken:
+            if not outside:
                 verdict = rules.directory(directory, chain)
                 if verdict is None:
-                    chain = self._chain(directory, chain)
+                    chain = self._chain(directory, scan, chain)
                 else:
-                    scan.skip(directory, verdict, directory=True)
-                    taken = False
-            below[directory] = (taken, chain)
-        return taken, chain
+                    left_out[directory] = verdict
+                    outside = directory
+            below[directory] = (outside, chain)
+        return outside, chain
 
-    def _chain(self, directory: str, outer: IgnoreChain | None) -> IgnoreChain | None:
+    def _chain(self, directory: str, scan: Scan, outer: IgnoreChain | None) -> IgnoreChain | None:
         name = f"{directory}/{IGNORE_FILE}" if directory else IGNORE_FILE
-        if name not in self._entries:
-            return outer
-        try:
-            decoded = decode(self.read(name, MAX_IGNORE_BYTES))
-        except UnreadableError:
-            return outer
-        return IgnoreChain(directory, IgnoreLines(decoded[0].removeprefix("\ufeff")), outer) if decoded else outer
+        return with_ignore_file(self, directory, scan, outer) if name in self._entries else outer
 
     def _safe_entries(self, scan: Scan) -> dict[str, zipfile.ZipInfo]:
         entries: dict[str, zipfile.ZipInfo] = {}
@@ -155,11 +170,11 @@ class ZipDelivery:
             elif name is None:
                 scan.skip(shown, _ESCAPES)
             elif kind == stat.S_IFLNK:
-                scan.skip(name, _LINK)
+                scan.skip(name, LINK)
             elif info.is_dir() or shown.endswith(("/", "\\")) or not name:
                 continue
             elif kind not in {0, stat.S_IFREG}:
-                scan.skip(name, _SPECIAL)
+                scan.skip(name, SPECIAL)
             elif name.startswith(_APPLE_NOISE + "/"):
                 scan.skip(name, _NOISE)
             else:
@@ -199,15 +214,10 @@ def _names(infos: list[zipfile.ZipInfo]) -> list[str]:
         raw = [names[index].encode("cp437") for index in unmarked]
     except UnicodeEncodeError:
         return names
-    found = decode(b"\n".join(raw)) if raw else None
-    # Western names come in the code page of DOS, which the zip module has applied.
-    if found is None or found[1].startswith(("windows-1252", "windows-1250", "windows-1257", "iso-8859")):
-        return names
+    encoding = names_codec(raw)
     for index, data in zip(unmarked, raw, strict=True):
-        try:
-            names[index] = data.decode(codec(found[1]))
-        except UnicodeDecodeError:
-            continue
+        with contextlib.suppress(UnicodeDecodeError):
+            names[index] = data.decode(encoding)
     return names
 
 

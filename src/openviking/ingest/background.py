@@ -2,40 +2,103 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from openviking.errors import OpenVikingError, UnavailableError
+from openviking.ingest.delivery import Cancelled
 from openviking.ingest.prepare import PREPARED, prepare
-from openviking.ingest.sidecars import render
+from openviking.ingest.sidecars import BATCH, render
 from openviking.store.batch import PutFile
 from openviking.store.port import AccountStore
 
 PURGE_BATCH: Final = 256
 PREPARE_BATCH: Final = 16
+PREPARE_BYTES: Final = 4 * 1024 * 1024
+MAX_PASSED_OVER: Final = 1_000
 
-Step = Callable[[AccountStore, dict[str, Any]], bool]
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A job that is carried out.
+
+    ``change`` is the number of the store's last change after it was claimed: whatever is changed later has queued the
+    next job. ``passed_over`` are ids of nodes that the job could not do anything about.
+    """
+
+    payload: dict[str, Any]
+    change: int
+    cancelled: Cancelled
+    passed_over: set[int] = field(default_factory=set)
+
+
+Step = Callable[[AccountStore, Turn], bool]
 """Does a bounded piece of a job; whether there may be more."""
 
 
-def _sidecars(store: AccountStore, payload: dict[str, Any]) -> bool:
-    return render(store, payload.get("path", "")) > 0
+def _sidecars(store: AccountStore, turn: Turn) -> bool:
+    """Render what was stale when the job was claimed: ancestors of what changes all the time wait for the next job."""
+    path = turn.payload.get("path", "")
+    with store.read() as view:
+        stale = view.dirty(BATCH, path)
+        if all(one.seen <= turn.change for one in stale):
+            older = []
+        else:
+            older = [one.path for one in view.dirty(1 << 30, path) if one.seen <= turn.change][:BATCH]
+            if not older:
+                return False
+    if not older:
+        return render(store, path) > 0
+    # What is stale marks all above it as later, so nothing below these is stale for a later change. The deepest come
+    # first; the rest of this piece may wait for those, and is looked for again.
+    for one in older:
+        render(store, one)
+    return True
 
 
-def _purge(store: AccountStore, _payload: dict[str, Any]) -> bool:
+def _purge(store: AccountStore, _turn: Turn) -> bool:
     return store.purge(PURGE_BATCH) > 0
 
 
-def _prepare(store: AccountStore, _payload: dict[str, Any]) -> bool:
-    """Prepare files anew that another version prepared; an edit that comes between wins."""
+def _prepare(store: AccountStore, turn: Turn) -> bool:
+    """Prepare files anew that another version prepared; an edit that comes between wins.
+
+    A file that can't be read is passed over, so that the others get their turn. Raises `UnavailableError` when
+    these are too many for single losses.
+    """
+    if len(turn.passed_over) > MAX_PASSED_OVER:
+        raise UnavailableError(
+            f"More than {MAX_PASSED_OVER:,} files can't be read", service="store", reason="contents are missing"
+        )
     with store.read() as view:
-        found = [(node, view.data(node)) for node in view.outdated(PREPARED, PREPARE_BATCH)]
-    if not found:
-        return False
-    store.apply(
-        [PutFile(node.path, prepare(node.name, data), mode="replace", base=node.hash) for node, data in found],
-        tolerant=True,
-    )
-    return True
+        outdated = view.outdated(PREPARED, PREPARE_BATCH + len(turn.passed_over))
+    found = [node for node in outdated if node.id not in turn.passed_over]
+    operations: list[PutFile] = []
+    ids: list[int] = []
+    held = 0
+    for node in found:
+        if operations and held + node.size > PREPARE_BYTES:
+            break
+        try:
+            with store.read() as view:
+                data = view.data(node)
+        except OpenVikingError as error:
+            _log.warning("%s can't be prepared anew: %s", node.uri, error.message)
+            turn.passed_over.add(node.id)
+            continue
+        operations.append(PutFile(node.path, prepare(node.name, data, node.hash), mode="replace", base=node.hash))
+        ids.append(node.id)
+        held += len(data)
+        if turn.cancelled():
+            break
+    if operations:
+        outcomes = store.apply(operations, tolerant=True).outcomes
+        turn.passed_over.update(one for one, outcome in zip(ids, outcomes, strict=True) if outcome.error is not None)
+    return bool(found)
 
 
 STEPS: Final[dict[str, Step]] = {"sidecars": _sidecars, "purge": _purge, "prepare": _prepare}

@@ -35,6 +35,16 @@ _BOUNDARY: Final = re.compile(rb"[\x00-\x2f]")
 _UTF8_SEQUENCE: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
 _CYRILLIC_VOWELS: Final = frozenset("аеёиоуыэюяіїєАЕЁИОУЫЭЮЯІЇЄ")
+_INNER_SYMBOL: Final = re.compile(r"(?<=[^\W\d_])[\x80-\u02ff\u2010-\u2018\u201a-\u2fff](?<!\w)(?=[^\W\d_])")
+_LATIN_LETTERS: Final = {
+    "cp1252": frozenset("àâäçèéêëîïôöùûüÿœæñáíóúßåøãõìòºª"),
+    "cp1250": frozenset("ąćęłńóśźżáčďéěíňřšťúůýžäôľĺŕöüőűăâîșțşţđß"),
+    "iso8859_2": frozenset("ąćęłńóśźżáčďéěíňřšťúůýžäôľĺŕöüőűăâîşţđß"),
+    "cp1254": frozenset("çğıöşüâîû"),
+    "cp1257": frozenset("ąčęėįšųūžāēģīķļņõäöü"),
+}
+"""Letters that the languages written in an encoding use; each also has others, for languages that use another one."""
+
 _INNER_CAPITAL: Final = re.compile("[а-яёіїє][А-ЯЁІЇЄ]")
 
 _LATIN: Final = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859_2")
@@ -46,7 +56,8 @@ _PUBLIC_NAMES: Final = {
     "cp874": "windows-874", "iso8859_2": "iso-8859-2", "koi8_r": "koi8-r", "cp932": "shift_jis", "euc_jp": "euc-jp",
     "cp949": "euc-kr",
 }  # fmt: skip
-_CODECS: Final = {"shift_jis": "cp932", "euc-kr": "cp949"}
+_CODECS: Final = {"utf-8-sig": "utf-8"} | {public: name for name, public in _PUBLIC_NAMES.items()}
+"""The byte order mark of UTF-8 stays in the text, so that the codec must not add another."""
 
 
 def decode(data: bytes) -> tuple[str, str] | None:
@@ -77,7 +88,7 @@ def decode(data: bytes) -> tuple[str, str] | None:
 
 
 def codec(encoding: str) -> str:
-    """The Python codec for a name that `decode` gives."""
+    """The Python codec that turns the text of `decode` back into bytes of the encoding that it named."""
     return _CODECS.get(encoding, encoding)
 
 
@@ -216,6 +227,15 @@ def _strangeness(text: str, name: str) -> float:
         return (
             0.5 * (vowels < len(beyond) * 0.2) + 0.2 * shouted + len(_INNER_CAPITAL.findall(text)) / max(len(beyond), 1)
         )
+    if name == "cp874":
+        # Korean read as Thai gives consonants without vowels, and letters that Thai gave up.
+        vowels = sum(1 for char in beyond if "\u0e30" <= char <= "\u0e3a" or "\u0e40" <= char <= "\u0e4e")
+        return 0.5 * (vowels < len(beyond) * 0.2) + sum(char in "ฃฅ" for char in beyond) / max(len(beyond), 1)
+    if name in _LATIN_LETTERS:
+        # What is no letter stands beside words, not inside of them.
+        symbols = len(_INNER_SYMBOL.findall(text))
+        letters = sum(1 for char in beyond if char.isalpha() and char.lower() not in _LATIN_LETTERS[name])
+        return (symbols + letters) / max(len(beyond), 1)
     return sum(1 for char in beyond if _is_strange(char, name)) / max(len(beyond), 1)
 
 

@@ -8,13 +8,16 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Final, Protocol
 
 from openviking.errors import ProcessingError
-from openviking.ingest.ignore import SkipRules, Verdict
+from openviking.ingest.decode import decode
+from openviking.ingest.ignore import IGNORE_FILE, MAX_IGNORE_BYTES, IgnoreChain, IgnoreLines, SkipRules, Verdict
 from openviking.model.imports import Failed, Skipped
 
 Cancelled = Callable[[], bool]
+LINK: Final = Verdict("symbolic link")
+SPECIAL: Final = Verdict("neither a file nor a directory")
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -36,9 +39,12 @@ class Scan:
     failed: list[Failed] = field(default_factory=list)
     present: set[str] = field(default_factory=set)
 
-    def skip(self, name: str, verdict: Verdict, *, directory: bool = False) -> None:
-        """Note that something was left out on purpose."""
-        self.skipped.append(Skipped(storable(name) + ("/" if directory else ""), verdict.reason))
+    def skip(self, name: str, verdict: Verdict, *, directory: bool = False, holds: str = "") -> None:
+        """Note that something was left out on purpose; ``holds`` says how many files a directory has."""
+        reason = f"{verdict.reason}, {holds}" if holds else verdict.reason
+        if verdict.lifted_by:
+            reason += f"; include it with {storable(verdict.lifted_by)}"
+        self.skipped.append(Skipped(storable(name) + ("/" if directory else ""), reason))
         if verdict.chosen:
             self.present.add(name)
 
@@ -100,6 +106,17 @@ class FileDelivery:
         """Nothing is held open."""
 
 
+def with_ignore_file(delivery: Delivery, directory: str, scan: Scan, outer: IgnoreChain | None) -> IgnoreChain | None:
+    """``outer`` with the ``.gitignore`` that ``directory`` has; one that can't be read is noted in ``scan``."""
+    name = f"{directory}/{IGNORE_FILE}" if directory else IGNORE_FILE
+    try:
+        decoded = decode(delivery.read(name, MAX_IGNORE_BYTES))
+    except UnreadableError as error:
+        scan.fail(name, str(error))
+        return outer
+    return IgnoreChain(directory, IgnoreLines(decoded[0].removeprefix("\ufeff")), outer) if decoded else outer
+
+
 def read_file(path: str | Path, limit: int) -> bytes:
     """The bytes of a regular file; follows no symbolic link and waits for no pipe."""
     with _opened(path, limit) as file:
@@ -121,6 +138,11 @@ def _opened(path: str | Path, limit: int) -> Iterator[IO[bytes]]:
             yield file
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from error
+
+
+def files_text(count: int, *, at_least: bool = False) -> str:
+    """``count`` files in words."""
+    return f"{'at least ' if at_least else ''}{count:,} file{'' if count == 1 else 's'}"
 
 
 def too_large(size: int, limit: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,15 +22,24 @@ IGNORED_DIRECTORIES: Final = frozenset(
         "target", "bin", "obj", ".DS_Store",
     )
 )  # fmt: skip
-"""Names of directories that are skipped at any depth (contract/core.md §3.4)."""
+"""Names of directories that are skipped at any depth unless an include names them (contract/core.md §3.4)."""
+
+_VERSION_CONTROL: Final = frozenset((".git", ".svn", ".hg"))
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why something is left out; ``chosen`` if by an option of this import rather than by what the source is."""
+    """Why something is left out; ``chosen`` if the options of an import decide it, not what the source says.
+
+    ``lifted_by`` is an include that takes such a directory all the same, "" if none is worth a mention.
+    """
 
     reason: str
     chosen: bool = False
+    lifted_by: str = ""
+
+
+_OUTSIDE: Final = Verdict("beside a directory that is included", chosen=True)
 
 
 class IgnoreLines:
@@ -100,18 +110,36 @@ class SkipRules:
     """The rules of one import, apart from what the source's own ``.gitignore`` files say."""
 
     def __init__(self, options: ImportOptions) -> None:
-        self._include = _filter(options.include)
+        self._include = _filter(tuple(glob for glob in options.include if not glob.endswith("/")))
+        self._taken = _directories(glob for glob in options.include if glob.endswith("/"))
+        self._passed = frozenset(path for taken in self._taken for path in self._passed_through(taken))
         self._exclude = _filter(tuple(glob for glob in options.exclude if not glob.endswith("/")))
         self._prefixes = tuple(_relative(glob) for glob in options.exclude if glob.endswith("/"))
-        self._directories = frozenset(_relative(name).rstrip("/") for name in options.ignore_dirs) - {""}
+        self._directories = _directories(options.ignore_dirs)
+
+    def _passed_through(self, taken: str) -> Iterator[str]:
+        """Directories above one that is taken of which nothing else is, since the rule leaves them out."""
+        out = False
+        for end in (place for place, char in enumerate(taken) if char == "/"):
+            path = taken[:end]
+            out = (out or _by_name(path) is not None) and not self._is_taken(path)
+            if out:
+                yield path
+
+    def _is_taken(self, path: str) -> bool:
+        return path in self._taken or path.rpartition("/")[2] in self._taken
+
+    def _by_rule(self, path: str) -> Verdict | None:
+        """What the rule about names says of a directory that no include names, and of what is passed through."""
+        if path in self._passed or self._is_taken(path):
+            return None
+        return _by_name(path) or (_OUTSIDE if path.rpartition("/")[0] in self._passed else None)
 
     def directory(self, path: str, chain: IgnoreChain | None) -> Verdict | None:
         """Why the directory at ``path`` is skipped, None if it is not."""
         name = path.rpartition("/")[2]
-        if name in IGNORED_DIRECTORIES:
-            return Verdict("a directory of tools or build results")
-        if name.startswith("."):
-            return Verdict("hidden")
+        if (verdict := self._by_rule(path)) is not None:
+            return verdict
         if chain is not None and chain.ignores(path + "/"):
             return Verdict("ignored by .gitignore")
         if name in self._directories or path in self._directories:
@@ -124,6 +152,8 @@ class SkipRules:
         """Why the file at ``path`` is skipped, None if it is not."""
         if path.rpartition("/")[2].startswith("."):
             return Verdict("hidden")
+        if path.rpartition("/")[0] in self._passed:
+            return _OUTSIDE
         if chain is not None and chain.ignores(path):
             return Verdict("ignored by .gitignore")
         if path.startswith(self._prefixes) or (self._exclude is not None and self._exclude.match(path)):
@@ -138,6 +168,19 @@ def _filter(globs: tuple[str, ...]) -> re.Pattern[str] | None:
         return None
     regexes = [regex for glob in globs if (regex := glob_regex(glob.removeprefix("./"))) is not None]
     return re.compile("|".join(f"(?:{regex})" for regex in regexes) or r"(?!)", re.DOTALL)
+
+
+def _by_name(path: str) -> Verdict | None:
+    """Why a directory is left out because of its name."""
+    name = path.rpartition("/")[2]
+    lifted_by = "" if name in _VERSION_CONTROL else f"{name}/"
+    if name in IGNORED_DIRECTORIES:
+        return Verdict("a directory of tools or build results", chosen=True, lifted_by=lifted_by)
+    return Verdict("hidden", chosen=True, lifted_by=lifted_by) if name.startswith(".") else None
+
+
+def _directories(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(_relative(name).rstrip("/") for name in names) - {""}
 
 
 def _relative(path: str) -> str:

@@ -21,18 +21,17 @@ from openviking.ingest.ignore import SkipRules
 from openviking.ingest.opening import located, opened
 from openviking.ingest.plan import EDITED_AND_GONE, Step, decide, keys, settled, targets
 from openviking.ingest.prepare import prepare
-from openviking.ingest.reserve import known_source, reserve
+from openviking.ingest.reserve import reserve
+from openviking.ingest.tagging import Tagging
 from openviking.ingest.tally import Tally
 from openviking.model.imports import Failed, ImportOptions, ImportReport, Progress, Renamed, Stage
-from openviking.model.node import Node
-from openviking.store.batch import AdoptFile, FileContent, FromSource, Operation, PutFile, Remove
-from openviking.store.port import AccountStore, Source
+from openviking.store.batch import AdoptFile, FileContent, FromSource, Operation, Outcome, PutFile, Remove
+from openviking.store.port import AccountStore, Source, SourceFile
 from openviking.uri import from_path
 
 BATCH_FILES: Final = 64
 BATCH_BYTES: Final = 4 * 1024 * 1024
 _TRIES: Final = 3
-_FAILED: Final = "failed: "
 _LISTED_UNSUPPORTED: Final = 100
 
 
@@ -41,16 +40,20 @@ def import_source(
     location: Path,
     *,
     root: str | None = None,
-    parent: str = "resources",
+    parent: str | None = None,
     options: ImportOptions | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    tags: tuple[str, ...] = (),
+    excluded: Path | None = None,
 ) -> ImportReport:
     """Import what lies at ``location``, or bring up to date what was made of it before.
 
-    ``root`` is the exact store path to fill; without it the source's own root is used again, or a new one made below
-    ``parent`` from the source's name. One document lies in its root directory under its own name. ``progress`` is
-    called at least once per batch, ``cancelled`` asked before each.
+    ``root`` is the exact store path to fill. Without it the directory right in ``parent`` that this source made before
+    is used again, or a new one made there from the source's name; without both its first root is used again, or one
+    made in ``resources``. One document lies in its root directory under its own name. ``progress`` is
+    called at least once per batch, ``cancelled`` asked before each. The root, and whatever this import makes or
+    updates below it, gets ``tags``. ``excluded`` is the store's own data directory, which is no part of a folder.
 
     Raises `NotFoundError` for a missing location, `ProcessingError` for one that can't be read at all,
     `InvalidArgumentError` if ``root`` is a file or a strict import meets binary files; nothing was written then.
@@ -58,14 +61,19 @@ def import_source(
     started = time.monotonic()
     options = options or ImportOptions()
     real = located(location)
-    delivery, stem = opened(real, options.max_file_bytes)
+    delivery, stem = opened(real, options.max_file_bytes, excluded)
     try:
-        run = _Run(store, delivery, options, progress or _silent, cancelled or _never)
-        tally = run.all(storable(str(real)), root, parent, stem)
+        run = _Run(store, delivery, options, progress or _silent, cancelled or _never, tags)
+        tally = run.all(_key(real), root, parent, stem)
     finally:
         delivery.close()
     tally.seconds = time.monotonic() - started
     return tally.report()
+
+
+def _key(location: Path) -> str:
+    """What a location is known by: one line, and no real path has two slashes in a row."""
+    return storable(str(location)).replace("\n", "//n")
 
 
 def _silent(_: Progress) -> None:
@@ -95,22 +103,24 @@ class _Run:
         options: ImportOptions,
         progress: Callable[[Progress], None],
         cancelled: Callable[[], bool],
+        tags: tuple[str, ...],
     ) -> None:
         self._store = store
         self._delivery = delivery
         self._options = options
         self._progress = progress
         self._cancelled = cancelled
+        self._tagging = Tagging(store, tags)
         self._tally = Tally()
         self._scan = Scan()
         self._keys: dict[str, str] = {}
         self._paths: dict[str, str] = {}
-        self._known: dict[str, Node] = {}
+        self._known: dict[str, SourceFile] = {}
         self._done = 0
         self._root = ""
         self._deferred: dict[str, str] | None = {}
 
-    def all(self, location: str, root: str | None, parent: str, stem: str) -> Tally:
+    def all(self, location: str, root: str | None, parent: str | None, stem: str) -> Tally:
         """Scan, then import, then remove."""
         self._tell("scanning", "")
         self._scan = self._tally.scan = self._delivery.scan(SkipRules(self._options), self._cancelled)
@@ -121,8 +131,9 @@ class _Run:
         if self._cancelled():
             self._tally.cancelled = True
             return self._tally
-        source = reserve(self._store, location, root, parent, stem)
+        source, self._tally.updated_root = reserve(self._store, location, root, parent, stem)
         self._root = source.root or ""
+        self._tagging.root(self._root)
         self._tally.root_uri = str(from_path(self._root))
         self._paths, refused = targets(self._root, self._keys)
         self._tally.failed += [Failed(self._keys[name], why) for name, why in refused.items()]
@@ -137,6 +148,8 @@ class _Run:
     def _refuse_binary(self) -> None:
         unsupported: list[str] = []
         for name, key in self._keys.items():
+            if self._cancelled():
+                return
             try:
                 if decode(self._delivery.read(name, self._options.max_file_bytes)) is None:
                     unsupported.append(key)
@@ -152,7 +165,7 @@ class _Run:
 
     def _load_known(self, source: Source) -> None:
         with self._store.read() as view:
-            self._known = view.source_files(source.id)
+            self._known = {one.name: one for one in view.source_files(source.id)}
 
     def _import(self, source: Source) -> None:
         batch: list[_Read] = []
@@ -194,13 +207,15 @@ class _Run:
         return data
 
     def _flush(self, source: Source, batch: list[_Read]) -> None:
-        """Write a batch; what another writer was faster with is decided anew."""
+        """Write a batch; what another writer was faster with is decided anew, where the root is by then."""
         if not batch or not self._root_is_there(source):
             return
         prepared: dict[str, FileContent] = {}
         last = batch[-1].name
         for attempt in range(_TRIES):
             if attempt:
+                if not self._root_is_there(source):
+                    return
                 self._load_known(source)
             batch = self._write(source, batch, prepared, last=attempt == _TRIES - 1)
             if not batch:
@@ -210,7 +225,7 @@ class _Run:
     def _root_is_there(self, source: Source) -> bool:
         """Whether the root still exists; where it was moved meanwhile, what follows goes there."""
         with self._store.read() as view:
-            now = known_source(view, source.location, None)
+            now = view.source(source.location)
         if now is None or now.root is None:
             self._tally.cancelled = True
             self._tally.warnings.append(f"{self._tally.root_uri} was removed during the import, which was stopped")
@@ -220,6 +235,7 @@ class _Run:
             self._tally.root_uri = str(from_path(now.root))
             moved, _ = targets(now.root, self._paths)
             self._paths.update(moved)
+            self._load_known(source)
         return True
 
     def _write(
@@ -241,12 +257,12 @@ class _Run:
         if not operations:
             return []
         again: list[_Read] = []
-        outcomes = self._store.apply(operations, tolerant=True).outcomes
+        outcomes = self._tagging.apply(operations, self._root)
         for (read, step), operation, outcome in zip(written, operations, outcomes, strict=True):
-            if not outcome.startswith(_FAILED):
+            if outcome.error is None:
                 self._note(read, step, operation, outcome)
             elif last:
-                self._fail(read, outcome.removeprefix(_FAILED))
+                self._fail(read, outcome.error.message)
             else:
                 again.append(read)
         return again
@@ -266,19 +282,11 @@ class _Run:
         elif step.action == "adopt":
             return AdoptFile(step.path, origin)
         else:
-            content = prepared.get(read.name) or self._prepared(read, key)
-            if content is not None:
-                prepared[read.name] = content
-                mode: Final = "create" if step.action == "create" else "replace"
-                return PutFile(step.path, content, mode=mode, base=step.base, source=origin, below=self._root)
+            content = prepared.get(read.name) or prepare(read.name.rpartition("/")[2], read.data, read.digest)
+            prepared[read.name] = content
+            mode: Final = "create" if step.action == "create" else "replace"
+            return PutFile(step.path, content, mode=mode, base=step.base, source=origin, below=self._root)
         return None
-
-    def _prepared(self, read: _Read, key: str) -> FileContent | None:
-        try:
-            return prepare(read.name.rpartition("/")[2], read.data)
-        except Exception as error:  # noqa: BLE001 - a parser that trips over one document must not sink the others
-            self._tally.fail(key, f"it could not be parsed: {type(error).__name__}: {error}")
-            return None
 
     def _fail(self, read: _Read, why: str) -> None:
         if self._deferred is None:
@@ -298,45 +306,67 @@ class _Run:
             if data is not None:
                 self._flush(source, [_Read(name, data, hashlib.sha256(data).digest())])
 
-    def _note(self, read: _Read, step: Step, operation: Operation, outcome: str) -> None:
-        self._tally.counts[outcome if outcome in self._tally.counts else "unchanged"] += 1
+    def _note(self, read: _Read, step: Step, operation: Operation, outcome: Outcome) -> None:
+        self._tally.counts[outcome.kind if outcome.kind in self._tally.counts else "unchanged"] += 1
         if isinstance(operation, PutFile):
+            if operation.content.fault:
+                self._tally.warnings.append(
+                    f"{self._keys[read.name]}: taken as plain text, its parser failed: {operation.content.fault}"
+                )
             self._tally.passages += len(operation.content.passages)
             if operation.content.text is None:
                 self._tally.binary.append(self._keys[read.name])
         if step.action == "create" and step.path != f"{self._root}/{read.name}":
             self._tally.renamed.append(Renamed(self._keys[read.name], str(from_path(step.path))))
 
-    def _count(self, what: str, name: str, node: Node) -> None:
+    def _count(self, what: str, name: str, known: SourceFile) -> None:
         self._tally.counts[what] += 1
-        if node.text_hash is None:
+        if not known.is_text:
             self._tally.binary.append(self._keys[name])
 
     def _remove(self, source: Source) -> None:
-        """Remove what the source made and no longer has, with directories that are empty then."""
-        self._load_known(source)
+        """Remove what the source made before and no longer has, with directories that are empty then."""
+        if not self._root_is_there(source):
+            return
         delivered = set(self._keys.values())
         present = Scan(present={storable(name) for name in self._scan.present})
-        gone: list[Node] = []
-        for key, node in sorted(self._known.items()):
-            if key in delivered or present.may_hold(key):
-                continue
-            if node.hash == node.source_hash:
-                gone.append(node)
-            else:
-                self._tally.keep(key, node.path, EDITED_AND_GONE)
+        gone = sorted(key for key in self._known if key not in delivered and not present.may_hold(key))
+        emptied: set[str] = set()
         for start in range(0, len(gone), BATCH_FILES):
             if self._stopped():
                 return
             some = gone[start : start + BATCH_FILES]
-            outcomes = self._store.apply([Remove(node.path, base=node.hash) for node in some], tolerant=True).outcomes
-            for node, outcome in zip(some, outcomes, strict=True):
-                if outcome == "removed":
-                    self._tally.counts["removed"] += 1
-                elif outcome.startswith(_FAILED):
-                    self._tally.keep(node.source_name, node.path, EDITED_AND_GONE)
-            self._tell("removing", some[-1].source_name)
-        self._remove_empty({node.path.rpartition("/")[0] for node in gone})
+            for attempt in range(_TRIES):
+                if attempt:
+                    if not self._root_is_there(source):
+                        return
+                    self._load_known(source)
+                some = self._remove_files(some, emptied, last=attempt == _TRIES - 1)
+                if not some:
+                    break
+            self._tell("removing", gone[min(start + BATCH_FILES, len(gone)) - 1])
+        self._remove_empty(emptied)
+
+    def _remove_files(self, keys: list[str], emptied: set[str], *, last: bool) -> list[str]:
+        """Remove files where they are, unless they were edited; gives back what changed or was moved meanwhile."""
+        some: list[tuple[str, SourceFile]] = []
+        for key in keys:
+            known = self._known.get(key)
+            if known is not None and known.hash == known.source_hash:
+                some.append((key, known))
+            elif known is not None:
+                self._tally.keep(key, known.path, EDITED_AND_GONE)
+        outcomes = self._store.apply([Remove(known.path, base=known.hash) for _, known in some], tolerant=True).outcomes
+        again: list[str] = []
+        for (key, known), outcome in zip(some, outcomes, strict=True):
+            if outcome.kind == "removed":
+                self._tally.counts["removed"] += 1
+                emptied.add(known.path.rpartition("/")[0])
+            elif not last:
+                again.append(key)
+            elif outcome.error is not None:
+                self._tally.keep(key, known.path, EDITED_AND_GONE)
+        return again
 
     def _remove_empty(self, directories: set[str]) -> None:
         candidates: set[str] = set()

@@ -21,13 +21,14 @@ def located(location: Path) -> Path:
         raise InvalidArgumentError(f"The path {location} can't be followed: {error}", path=str(location)) from error
 
 
-def opened(path: Path, limit: int) -> tuple[Delivery, str]:
+def opened(path: Path, limit: int, excluded: Path | None = None) -> tuple[Delivery, str]:
     """The open source, and what its root is named after; a single document may have ``limit`` bytes.
 
-    Raises `ProcessingError` for what can't be read at all, `InvalidArgumentError` for a device, pipe or socket.
+    ``excluded`` is the store's own data directory, which a folder does not deliver. Raises `ProcessingError` for what
+    can't be read at all, `InvalidArgumentError` for a device, pipe or socket.
     """
     if path.is_dir():
-        return FolderDelivery(path), path.name or "root"
+        return FolderDelivery(path, excluded), path.name or "root"
     if not path.is_file():
         raise InvalidArgumentError(f"{path} is neither a file nor a folder", path=str(path))
     if path.suffix.lower() == ".zip":

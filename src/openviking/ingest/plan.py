@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from openviking.ingest.delivery import storable
-from openviking.model.node import Node
 from openviking.names import fit_name, kept_name
-from openviking.store.port import View
-from openviking.uri import MAX_URI_CHARS, RESERVED_NAMES, from_path
-
-MAX_DEPTH: Final = 400
+from openviking.store.port import SourceFile, View
+from openviking.uri import MAX_DEPTH, MAX_URI_CHARS, RESERVED_NAMES, from_path
 
 EDITED: Final = (
     "it was edited here and changed in the source too: the text here was kept; remove it and add the source again to take"
@@ -39,12 +36,12 @@ class Step:
     why: str = ""
 
 
-def settled(known: Node | None, digest: bytes) -> bool:
+def settled(known: SourceFile | None, digest: bytes) -> bool:
     """Whether the source delivers what it delivered before, so that nothing is to be done whatever happened here."""
     return known is not None and known.source_hash == digest
 
 
-def decide(view: View, known: Node | None, source_id: int, target: str, digest: bytes) -> Step:
+def decide(view: View, known: SourceFile | None, source_id: int, target: str, digest: bytes) -> Step:
     """What to do with a file whose bytes have the SHA-256 ``digest``.
 
     ``known`` is the file that the source made of it before, wherever it is now; ``target`` the path for a new one.

@@ -1,18 +1,21 @@
 """Bytes into everything that is derived from them: text, passages, terms and the file's own L0 and L1.
 
-Pure and deterministic; it happens before any transaction begins.
+Pure and deterministic but for the log; it happens before any transaction begins.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 from openviking.index import analyse as analysis
 from openviking.ingest.decode import decode
 from openviking.parse import cut, file_abstract, file_overview, parse
-from openviking.parse.document import Passage
+from openviking.parse.document import Document, Passage
+from openviking.parse.plain import parse_plain
 from openviking.store.batch import FileContent, StoredPassage
 
 PARSER_VERSION: Final = 1
@@ -21,19 +24,54 @@ PARSER_VERSION: Final = 1
 PREPARED: Final = analysis.VERSION * 1000 + PARSER_VERSION
 """What `FileContent.prepared` is now; files prepared by another version are prepared anew in the background."""
 
+_log = logging.getLogger(__name__)
 
-def prepare(name: str, data: bytes) -> FileContent:
-    """The content of a file named ``name``, with everything derived; never raises for odd bytes."""
+
+def prepare(
+    name: str, data: bytes, digest: bytes | None = None, *, parser: Callable[[str, str], Document] = parse
+) -> FileContent:
+    """The content of a file named ``name``, with everything derived; never raises, whatever the bytes are.
+
+    ``digest`` is the SHA-256 of ``data`` where the caller has it. A text that ``parser`` trips over is taken as plain
+    text, which is logged and noted in `FileContent.fault`.
+    """
+    digest = hashlib.sha256(data).digest() if digest is None else digest
     decoded = decode(data)
     if decoded is None:
-        return FileContent(data, None, "", "binary", "", "", "", "", (), PREPARED)
+        return FileContent(data, digest, None, None, "", "binary", "", "", "", "", (), PREPARED)
     text, encoding = decoded
-    document = parse(name, text)
-    title = " ".join((document.title, *document.keywords))
     encoded = text.encode()
+    same = encoded == data
+    stored = (data, digest) if same else (encoded, hashlib.sha256(encoded).digest())
+    try:
+        return _derived(name, data, digest, text, stored, encoding, parser(name, text))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        # The edge of the parsers: one that trips over a document must not keep it from being stored and found.
+        _log.exception("%s could not be parsed and was taken as plain text", name)
+        fault = f"{type(error).__name__}: {error}"
+        return _derived(name, data, digest, text, stored, encoding, parse_plain(text), fault)
+
+
+def _derived(
+    name: str,
+    data: bytes,
+    digest: bytes,
+    text: str,
+    stored: tuple[bytes, bytes],
+    encoding: str,
+    document: Document,
+    fault: str = "",
+) -> FileContent:
+    # People name the language in their questions; code hardly ever does.
+    language = (document.language,) if document.kind == "code" else ()
+    title = " ".join((document.title, *document.keywords, *language)).strip()
     return FileContent(
         data=data,
-        text=data if encoded == data else encoded,
+        hash=digest,
+        text=stored[0],
+        text_hash=stored[1],
         encoding=encoding,
         kind=document.kind,
         language=document.language,
@@ -42,6 +80,7 @@ def prepare(name: str, data: bytes) -> FileContent:
         overview=file_overview(name, document, text),
         passages=tuple(_stored(title, passage) for passage in cut(document, text)),
         prepared=PREPARED,
+        fault=fault,
     )
 
 

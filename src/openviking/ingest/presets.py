@@ -18,9 +18,6 @@ _SCOPES: Final = {
     "agent": "What the agents of the account share: skills, tools and endpoints.",
 }
 
-PRIVATE_CONTAINER: Final = "user"
-"""Its sidecars name no children: what one user has must not show in a text that others may read."""
-
 
 def preset_directories(user: str) -> tuple[str, ...]:
     """Store paths of the shared resources and of a user's root with its first level."""

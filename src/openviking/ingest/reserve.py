@@ -12,6 +12,7 @@ from openviking.store.batch import MakeDirectory, NoteSource
 from openviking.store.port import AccountStore, Source, View
 from openviking.uri import from_path
 
+DEFAULT_PARENT: Final = "resources"
 MAX_SUFFIX: Final = 100
 _ATTEMPTS: Final = 50
 _ARCHIVES: Final = (".tar.gz", ".tar.bz2", ".tar.xz")
@@ -31,31 +32,36 @@ def document_stem(name: str) -> str:
     return stem if known else name
 
 
-def known_source(view: View, location: str, root: str | None) -> Source | None:
-    """The source that fills ``root`` (None: any root) from ``location`` and whose root is still there."""
-    for key in (location, _second_key(location, root)):
-        found = view.source(key)
-        if found is not None and found.root is not None and (root is None or found.root == root):
-            return found
-    return None
+def known_source(view: View, location: str, root: str | None, parent: str | None) -> Source | None:
+    """The source that fills ``root`` from ``location``, or a directory right in ``parent``; without both the first one.
+
+    None if there is none whose root is still there. One that was moved counts where it is now.
+    """
+    there = [source for source in view.sources(location) if source.root is not None]
+    if root is not None:
+        return next((source for source in there if source.root == root), None)
+    if parent is not None:
+        return next((source for source in there if source.root and source.root.rpartition("/")[0] == parent), None)
+    return next((source for source in there if source.location == location), None)
 
 
-def reserve(store: AccountStore, location: str, root: str | None, parent: str, stem: str) -> Source:
-    """The source for ``location`` with its root directory, both made where they are missing.
+def reserve(store: AccountStore, location: str, root: str | None, parent: str | None, stem: str) -> tuple[Source, bool]:
+    """The source for ``location`` with its root directory, both made where they are missing; whether they were there.
 
-    ``root`` is the exact target; without it a free name made from ``stem`` is taken below ``parent``. A location
-    that is imported to several targets is one source for each. Raises `ConflictError` if the target is a file, or
-    no name is free.
+    ``root`` is the exact target; without it a directory of this source right in ``parent`` is used again, or a free
+    name made from ``stem`` is taken there; without both the first root, or one in `DEFAULT_PARENT`. A location that
+    is imported to several places is one source for each. Raises `InvalidArgumentError` if the target is a file,
+    `ConflictError` if no name is free.
     """
     refused: ConflictError | None = None
+    home = DEFAULT_PARENT if parent is None else parent
     for _ in range(_ATTEMPTS):
         with store.read() as view:
-            known = known_source(view, location, root)
+            known = known_source(view, location, root, parent)
             if known is not None:
-                return known
-            first = view.source(location)
-            key = location if first is None or first.root is None else _second_key(location, root)
-            target = root if root is not None else _free(view, parent, stem)
+                return known, True
+            target = root if root is not None else _free(view, home, stem)
+            key = _free_key(view, location, target)
             present = view.get(target)
         if present is not None and not present.is_dir:
             uri = str(from_path(target))
@@ -71,14 +77,20 @@ def reserve(store: AccountStore, location: str, root: str | None, parent: str, s
         with store.read() as view:
             noted = view.source(key)
         if noted is not None and noted.root is not None:
-            return noted
+            return noted, False
     raise refused or ConflictError(
-        f"No name for {stem!r} could be reserved in {from_path(parent)}", resource=str(from_path(parent))
+        f"No name for {stem!r} could be reserved in {from_path(home)}", resource=str(from_path(home))
     )
 
 
-def _second_key(location: str, root: str | None) -> str:
-    return location if root is None else f"{location}\n{root}"
+def _free_key(view: View, location: str, target: str) -> str:
+    """What a new source of ``location`` is known by: the first by it alone, each other with a line of its own."""
+    taken = {source.location for source in view.sources(location) if source.root is not None}
+    key, number = location, 0
+    while key in taken:
+        number += 1
+        key = f"{location}\n{target}" if number == 1 else f"{location}\n{target}\n{number}"
+    return key
 
 
 def _free(view: View, parent: str, stem: str) -> str:

@@ -27,6 +27,7 @@ class Tally:
     bytes: int = 0
     seconds: float = 0.0
     cancelled: bool = False
+    updated_root: bool = False
 
     def report(self) -> ImportReport:
         """The finished report."""
@@ -43,6 +44,7 @@ class Tally:
             seconds=self.seconds,
             warnings=tuple(self.warnings),
             cancelled=self.cancelled,
+            updated_root=self.updated_root,
         )
 
     def keep(self, name: str, path: str, why: str) -> None:

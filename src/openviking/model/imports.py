@@ -23,9 +23,12 @@ def name_list(value: str | Sequence[str] | None) -> tuple[str, ...]:
 class ImportOptions:
     """Which files of a source are taken.
 
-    ``include`` and ``exclude`` are globs over file names (over relative paths where they hold a ``/``); an exclude
-    that ends in ``/`` is a path prefix; ``ignore_dirs`` are names or relative paths of directories. With ``strict``
-    a binary file refuses the whole import. A file of more than ``max_file_bytes`` fails alone.
+    ``include`` and ``exclude`` are globs over file names (over relative paths where they hold a ``/``). An include
+    that ends in ``/`` (``build/``, ``doc/build/``, ``.github/``) is the name or relative path of a directory that is
+    taken although those of its name are left out as results of tools or as hidden; with only such includes all files
+    are taken. An exclude that ends in ``/`` is a path prefix; ``ignore_dirs`` are names or relative paths of
+    directories. With ``strict`` a binary file refuses the whole import. A file of more than ``max_file_bytes`` fails
+    alone.
     """
 
     strict: bool = False
@@ -112,7 +115,8 @@ class ImportReport:
 
     ``created``, ``updated``, ``unchanged`` and ``removed`` count files, ``passages`` those written, ``bytes`` all
     that was read; ``binary`` names the files that are stored and listed but not indexed. After a ``cancelled``
-    import everything reported is stored, and adding the source again continues.
+    import everything reported is stored, and adding the source again continues. ``updated_root`` says that the source
+    had filled the root before.
     """
 
     root_uri: str
@@ -130,6 +134,7 @@ class ImportReport:
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     cancelled: bool = False
+    updated_root: bool = False
 
     @property
     def files(self) -> int:
@@ -162,4 +167,5 @@ class ImportReport:
             "seconds": round(self.seconds, 3),
             "warnings": list(self.warnings[:LISTED]),
             "cancelled": self.cancelled,
+            "updated_root": self.updated_root,
         }

@@ -13,8 +13,9 @@ class Node:
 
     ``path`` is the store's spelling (no scheme). ``size`` counts the original bytes, 0 for a directory. ``hash``
     is the SHA-256 of the original bytes and ``text_hash`` of their UTF-8 form, None for directories, the latter
-    also for binary files. ``abstract`` is the file's own L0; a directory's sidecars are read separately. Times are
-    milliseconds. ``source_hash`` is what the source delivered when it last wrote this file.
+    also for binary files. ``kind`` is what a file was read as (``markdown``, ``text``, ``html``, ``data``, ``code`` or
+    ``binary``), "" for a directory. ``abstract`` is the file's own L0; a directory's sidecars are read separately.
+    Times are milliseconds. ``source_hash`` is what the source delivered when it last wrote this file.
     """
 
     id: int
@@ -24,6 +25,7 @@ class Node:
     hash: bytes | None
     text_hash: bytes | None
     encoding: str
+    kind: str
     abstract: str
     created_at: int
     updated_at: int

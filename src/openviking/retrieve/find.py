@@ -6,24 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from openviking.index.analyse import analyse_query
+from openviking.index.analyse import MAX_QUERY_TERMS, TermFinder, analyse_query
 from openviking.model.hit import Degradation, FindResult, Hit
 from openviking.model.node import Node
 from openviking.model.scope import Scope
+from openviking.retrieve.ranking import Ranked, ranked
 from openviking.retrieve.snippet import snippet, without_tags
 from openviking.store.port import Candidate, View
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, context_type
 
-CANDIDATES: Final = 100
-GROWTH: Final = 4
 MAX_LIMIT: Final = 10_000
-DIRECTORY_SHARE: Final = 0.9
-"""A directory scores at most this share of its best descendant among the candidates."""
 
 SNIPPET_BYTES: Final = 64 * 1024
 """How much of a passage a snippet is taken from; only markup can hold more, in its tags."""
-
-MARKUP: Final = (".html", ".htm", ".xhtml")
 
 MEMORY_ABSTRACT_BYTES: Final = 50_000
 
@@ -45,84 +40,26 @@ def find(view: View, request: FindRequest) -> FindResult:
     limit = min(request.limit, MAX_LIMIT)
     if not request.query.strip():
         return FindResult(_newest(view, request, limit))
-    terms = analyse_query(request.query)
-    degraded = () if terms else (Degradation("words", "the query has no word or number to search for"),)
-    ranked = _rank(_candidates(view, terms, request.scope, limit), limit, request.threshold)
-    tags = view.tags([candidate.node.id for candidate, _, _ in ranked])
-    hits = tuple(
-        _hit(view, candidate, score, terms, tags.get(candidate.node.id, ()), duplicate, request)
-        for candidate, score, duplicate in ranked
-    )
-    return FindResult(hits, degraded)
+    asked = analyse_query(request.query)
+    terms = asked[:MAX_QUERY_TERMS]
+    best = ranked(view, terms, request.scope, limit, request.threshold)
+    tags = view.tags([one.candidate.node.id for one in best])
+    finder = TermFinder(terms)
+    hits = tuple(_hit(view, one, finder, tags.get(one.candidate.node.id, ()), request) for one in best)
+    return FindResult(hits, _degraded(asked))
 
 
-def _candidates(view: View, terms: Sequence[str], scope: Scope, limit: int) -> list[Candidate]:
-    """The best passage of each record, grown until ``limit`` distinct contents were found or nothing is left."""
-    if not terms or scope.nothing:
-        return []
-    k = max(CANDIDATES, GROWTH * limit)
-    while True:
-        passages = view.search(terms, scope, k, limit)
-        best: dict[int, Candidate] = {}
-        for passage in passages:
-            best.setdefault(passage.node.id, passage)
-        distinct = len({candidate.node.hash or candidate.node.id for candidate in best.values()})
-        if distinct >= limit or len(passages) < k:
-            return list(best.values())
-        k *= GROWTH
+def _degraded(asked: Sequence[str]) -> tuple[Degradation, ...]:
+    if not asked:
+        return (Degradation("words", "the query has no word or number to search for"),)
+    others = set(asked[MAX_QUERY_TERMS:]).difference(asked[:MAX_QUERY_TERMS])
+    if not others:
+        return ()
+    return (Degradation("query", f"{MAX_QUERY_TERMS} of its terms are searched for, {len(others)} others are not"),)
 
 
-Ranked = tuple[Candidate, float, str | None]
-
-
-def _rank(candidates: list[Candidate], limit: int, threshold: float) -> list[Ranked]:
-    """Candidates with their final scores in order: distinct contents first, copies of them behind."""
-    best_file = _best_below(candidates)
-    scored = []
-    for candidate in candidates:
-        score = candidate.score
-        if candidate.node.is_dir and (below := best_file.get(candidate.node.path)) is not None:
-            score = min(score, DIRECTORY_SHARE * below)
-        if score > threshold:
-            scored.append((candidate, score))
-    scored.sort(key=lambda pair: (-pair[1], pair[0].node.path))
-    distinct: list[Ranked] = []
-    copies: list[Ranked] = []
-    first: dict[bytes, str] = {}
-    for candidate, score in scored:
-        digest = candidate.node.hash
-        if digest is not None and digest in first:
-            copies.append((candidate, score, first[digest]))
-        else:
-            distinct.append((candidate, score, None))
-            if digest is not None:
-                first[digest] = str(candidate.node.uri)
-    return (distinct + copies)[:limit]
-
-
-def _best_below(candidates: list[Candidate]) -> dict[str, float]:
-    """By directory path, the best score of a file below it."""
-    best: dict[str, float] = {}
-    for candidate in candidates:
-        if candidate.node.is_dir:
-            continue
-        path = candidate.node.path
-        while path:
-            path = path.rpartition("/")[0]
-            if candidate.score > best.get(path, 0.0):
-                best[path] = candidate.score
-    return best
-
-
-def _hit(
-    view: View,
-    candidate: Candidate,
-    score: float,
-    terms: Sequence[str],
-    tags: tuple[str, ...],
-    duplicate: str | None,
-    request: FindRequest,
-) -> Hit:
+def _hit(view: View, one: Ranked, finder: TermFinder, tags: tuple[str, ...], request: FindRequest) -> Hit:
+    candidate, score = one.candidate, one.score
     node = candidate.node
     explain = _explain(candidate, score) if request.explain else None
     if node.is_dir:
@@ -137,16 +74,17 @@ def _hit(
             text,
             tags,
             None,
-            snippet(text, terms),
+            snippet(text, finder),
         )
     else:
         passage = view.slice(node, candidate.start, min(candidate.end, candidate.start + SNIPPET_BYTES))
-        if node.name.lower().endswith(MARKUP):
+        if node.kind == "html":
             passage = without_tags(passage)
         hit = Hit(
             str(node.uri), context_type(node.path), 2, score, _abstract(view, node), tags,
-            (candidate.first_line, candidate.last_line), snippet(passage, terms),
+            (candidate.first_line, candidate.last_line), snippet(passage, finder),
         )  # fmt: skip
+    duplicate = None if one.duplicate_of is None else str(one.duplicate_of.node.uri)
     return replace(hit, content=_content(view, node, hit, request), explain=explain, duplicate_of=duplicate)
 
 

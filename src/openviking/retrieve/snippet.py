@@ -4,45 +4,69 @@ from __future__ import annotations
 
 import html
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
 from typing import Final
 
-from openviking.index.analyse import terms_within
+from openviking.index.analyse import TermFinder
 from openviking.text import shorten
 
 LENGTH: Final = 300
+SHORTEST_PART: Final = 40
+"""Room that a part of a line is worth being shown in."""
 
 _TAGS = re.compile(r"<!--.*?(?:-->|$)|</?[A-Za-z][^<>]*(?:>|$)", re.DOTALL)
-_BLANKS = re.compile(r"\s+")
 
 
-def snippet(text: str, terms: Sequence[str]) -> str:
-    """At most 300 characters of ``text`` that hold the most different ``terms``, then the most of them, on one line."""
-    wanted = frozenset(terms)
-    pieces = [piece for piece in (_BLANKS.sub(" ", line).strip() for line in _pieces(text)) if piece]
+def snippet(text: str, finder: TermFinder) -> str:
+    """At most 300 characters of ``text`` that hold the most different terms, then the most of them, on one line."""
+    pieces = [piece for line in _pieces(text) if (piece := " ".join(line.split()))]
     if not pieces:
         return ""
-    found = [terms_within(piece, wanted) for piece in pieces]
     best, best_gain = 0, (0, 0)
+    # Those windows that begin with one of the terms, by what is in them: the pieces with terms that are near.
+    near: deque[tuple[int, int, list[str]]] = deque()
     inside: Counter[str] = Counter()
-    end = used = 0
-    for start, piece in enumerate(pieces):
-        while end < len(pieces) and (end == start or used + len(pieces[end]) <= LENGTH):
-            inside.update(found[end])
-            used += len(pieces[end]) + 1
-            end += 1
-        gain = (len(inside), inside.total())
-        if found[start] and gain > best_gain:
-            best, best_gain = start, gain
-        inside -= Counter(found[start])
-        used -= len(piece) + 1
-    shown = pieces[best]
-    for piece in pieces[best + 1 :]:
-        if len(shown) + 1 + len(piece) > LENGTH:
+    place = 0
+    for number, piece in enumerate(pieces):
+        found = finder.within(piece)
+        if found:
+            while near and place + len(piece) - near[0][1] > LENGTH:
+                best, best_gain = _better(best, best_gain, near, inside)
+            near.append((number, place, found))
+            inside.update(found)
+        place += len(piece) + 1
+    while near:
+        best, best_gain = _better(best, best_gain, near, inside)
+    return _joined(pieces[best:])
+
+
+def _joined(pieces: list[str]) -> str:
+    """As many ``pieces`` as there is room for, the last one in part; a heading does not stand at the end."""
+    shown = [pieces[0]]
+    room = LENGTH - len(pieces[0])
+    for piece in pieces[1:]:
+        if len(piece) >= room:
+            if room > SHORTEST_PART:
+                shown.append(shorten(piece, room - 1))
             break
-        shown = f"{shown} {piece}"
-    return shorten(shown, LENGTH)
+        shown.append(piece)
+        room -= len(piece) + 1
+    while len(shown) > 1 and shown[-1].startswith("#"):
+        shown.pop()
+    return shorten(" ".join(shown), LENGTH)
+
+
+def _better(
+    best: int, gain: tuple[int, int], near: deque[tuple[int, int, list[str]]], inside: Counter[str]
+) -> tuple[int, tuple[int, int]]:
+    """The better of two starts, the best until now and the first that is ``near``, which is given up."""
+    number, _, found = near.popleft()
+    own = (len(inside), inside.total())
+    inside.subtract(found)
+    for term in found:
+        if not inside[term]:
+            del inside[term]
+    return (number, own) if own > gain else (best, gain)
 
 
 def without_tags(markup: str) -> str:

@@ -79,7 +79,7 @@ def check_import_target(identity: Identity, uri: URI, field: str) -> None:
 
 def check_movable(identity: Identity, source: URI, target: URI) -> None:
     """Raises unless the caller may move ``source`` to ``target``."""
-    check_removable(identity, source)
+    check_changeable(identity, source)
     if len(source.parts) < 2 or (source.scope == "user" and len(source.parts) < 3):
         raise _denied(source)
     check_new_directory(identity, target)
@@ -88,8 +88,8 @@ def check_movable(identity: Identity, source: URI, target: URI) -> None:
         raise InvalidArgumentError(f"{target} can't be the target of a move", resource=str(target))
 
 
-def check_removable(identity: Identity, uri: URI) -> None:
-    """Raises unless the caller may remove ``uri`` with all that is below."""
+def check_changeable(identity: Identity, uri: URI) -> None:
+    """Raises unless the caller may change or remove ``uri`` with all that is below."""
     check_readable(identity, uri)
     whole_tree = uri.parts == ("resources",) or (uri.scope == "user" and len(uri.parts) == 2)
     if not uri.parts or uri.parts in {("user",), ("agent",)} or (whole_tree and identity.role != "root"):

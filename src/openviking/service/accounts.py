@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from openviking.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
@@ -16,6 +17,18 @@ from openviking.store.sqlite.account import SqliteStore
 from openviking.uri import is_identifier
 
 
+@dataclass(slots=True)
+class _Account:
+    """One account's store, with a lock of its own: opening one may take long and keeps no other waiting.
+
+    ``homes`` tells at which change number of the store each user's tree was last seen to be whole.
+    """
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    store: AccountStore | None = None
+    homes: dict[str, int] = field(default_factory=dict)
+
+
 class Accounts:
     """Opens ``<data>/accounts/<account>`` for each account and keeps it open.
 
@@ -26,56 +39,72 @@ class Accounts:
         self._path = path
         self._create = create
         self._lock = threading.Lock()
-        self._stores: dict[str, AccountStore] = {}
-        self._homes: set[tuple[str, str]] = set()
+        self._accounts: dict[str, _Account] = {}
         self._closed = False
+
+    @property
+    def path(self) -> Path:
+        """The data directory."""
+        return self._path
 
     def store(self, identity: Identity) -> AccountStore:
         """The store of the caller's account, with the caller's own tree in it."""
+        _check("account", identity.account)
+        _check("user", identity.user)
+        if identity.account.startswith("_"):
+            raise InvalidArgumentError(
+                f"The account {identity.account!r} may not start with '_'", account=identity.account
+            )
         with self._lock:
+            account = self._accounts.setdefault(identity.account, _Account())
+        with account.lock:
             if self._closed:
                 raise FailedPreconditionError("This OpenViking is closed", resource=str(self._path))
-            store = self._stores.get(identity.account)
-            if store is None:
-                _check("account", identity.account)
-                if identity.account.startswith("_"):
-                    raise InvalidArgumentError(
-                        f"The account {identity.account!r} may not start with '_'", account=identity.account
-                    )
-                directory = self._path / "accounts" / identity.account
-                if not self._create and not directory.parent.is_dir():
-                    raise NotFoundError(str(self._path), "data directory")
-                store = SqliteStore(directory, PathAnalyser())
-                self._stores[identity.account] = store
-                with store.read() as view:
-                    outdated = bool(view.outdated(PREPARED, 1))
-                if outdated:
-                    store.jobs.enqueue(NewJob("prepare", "", {}))
-        if (identity.account, identity.user) not in self._homes:
-            self._make_home(store, identity)
+            if account.store is None:
+                account.store = self._opened(identity.account)
+            store = account.store
+        self._keep_home(account, store, identity.user)
         return store
 
     def open_stores(self) -> list[AccountStore]:
         """The stores that are open now."""
         with self._lock:
-            return list(self._stores.values())
+            return [account.store for account in self._accounts.values() if account.store is not None]
 
     def close(self) -> None:
-        """Close all stores."""
+        """Close all stores, also one that is being opened at this moment."""
+        self._closed = True
         with self._lock:
-            self._closed = True
-            for store in self._stores.values():
-                store.close()
-            self._stores.clear()
+            accounts = list(self._accounts.values())
+        for account in accounts:
+            with account.lock:
+                if account.store is not None:
+                    account.store.close()
+                    account.store = None
 
-    def _make_home(self, store: AccountStore, identity: Identity) -> None:
-        _check("user", identity.user)
-        wanted = preset_directories(identity.user)
+    def _opened(self, name: str) -> AccountStore:
+        directory = self._path / "accounts" / name
+        if not self._create and not directory.parent.is_dir():
+            raise NotFoundError(str(self._path), "OpenViking data")
+        store = SqliteStore(directory, PathAnalyser())
         with store.read() as view:
-            missing = [path for path in wanted if view.get(path) is None]
+            outdated = bool(view.outdated(PREPARED, 1))
+        if outdated:
+            store.jobs.enqueue(NewJob("prepare", "", {}))
+        return store
+
+    @staticmethod
+    def _keep_home(account: _Account, store: AccountStore, user: str) -> None:
+        """Make what is missing of a user's tree; any process may have removed it since the last call."""
+        wanted = preset_directories(user)
+        with store.read() as view:
+            change = view.change
+            if account.homes.get(user) == change:
+                return
+            missing = any(view.get(path) is None for path in wanted)
         if missing:
-            store.apply([MakeDirectory(path, exist_ok=True) for path in missing])
-        self._homes.add((identity.account, identity.user))
+            change = store.apply([MakeDirectory(path, exist_ok=True) for path in wanted]).change
+        account.homes[user] = change
 
 
 def _check(kind: str, value: str) -> None:

@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Any, Final
 
 from openviking.errors import ConflictError, InvalidArgumentError, NotFoundError
-from openviking.index.limits import whole_number
+from openviking.index.choices import one_of
+from openviking.index.limits import position
 from openviking.ingest.prepare import prepare
-from openviking.ingest.presets import PRIVATE_CONTAINER
-from openviking.ingest.sidecars import render_all, render_one
+from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.identity import Identity
 from openviking.model.node import Node, Sidecars
 from openviking.service.access import check_writable, resolve, resolve_new
 from openviking.service.accounts import Accounts
-from openviking.service.targets import sees_all
-from openviking.service.values import one_of
-from openviking.service.worker import Worker
-from openviking.store.batch import FileMode, PutFile
+from openviking.service.listed import abstract_placeholder, overview_placeholder
+from openviking.service.targets import may_tell
+from openviking.service.worker import Worker, time_limit
+from openviking.store.batch import FileMode, Outcome, PutFile
 from openviking.store.port import AccountStore, View
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, SIDECAR_NAMES, URI, context_type, split_citation
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
-FRESHENED: Final = 256
-"""Stale sidecars below a directory that reading its own makes first."""
-
 APPEND_ATTEMPTS: Final = 1000
 """Times that an append starts over because another writer was faster."""
 
@@ -41,25 +38,14 @@ class Content:
         A URI may cite lines, ``…/a.md#L3-L9``. ``raw`` makes no difference to a file without hidden fields. Raises
         `NotFoundError`, and `InvalidArgumentError` for a directory or a binary file.
         """
-        whole_number(offset, "offset", minimum=0)
-        whole_number(limit, "limit", minimum=-1)
+        offset, limit = position(offset, "offset"), position(limit, "limit", minimum=-1)
         base, cited = split_citation(uri)
         target = resolve(identity, base)
-        store = self._accounts.store(identity)
-        if target.name in SIDECAR_NAMES:
-            text = self._sidecar_file(identity, store, target)
-        else:
-            with store.read() as view:
-                node = self._file(view, target)
-                found = view.text(node)
-            if found is None:
-                raise InvalidArgumentError(
-                    f"{target} is binary; download gives its bytes",
-                    resource=str(target),
-                    expected="text",
-                    actual="binary",
-                )
-            text = found
+        with self._accounts.store(identity).read() as view:
+            if target.name in SIDECAR_NAMES:
+                text = _sidecar_file(view, identity, target)
+            else:
+                text = _text(view, _file(view, target))
         if cited is not None:
             text = _lines(text, cited[0] - 1, cited[1] - cited[0] + 1)
         return text if not offset and limit < 0 else _lines(text, offset, limit)
@@ -67,21 +53,20 @@ class Content:
     def download(self, identity: Identity, uri: str) -> bytes:
         """The original bytes of a file."""
         target = resolve(identity, uri)
-        store = self._accounts.store(identity)
-        if target.name in SIDECAR_NAMES:
-            return self._sidecar_file(identity, store, target).encode()
-        with store.read() as view:
-            return view.data(self._file(view, target))
+        with self._accounts.store(identity).read() as view:
+            if target.name in SIDECAR_NAMES:
+                return _sidecar_file(view, identity, target).encode()
+            return view.data(_file(view, target))
 
     def abstract(self, identity: Identity, uri: str) -> str:
         """The L0 of a directory, for a file or sidecar URI that of its parent."""
         directory, sidecars = self._sidecars(identity, uri)
-        return sidecars.abstract if sidecars else f"# {directory} [Directory abstract is not ready]"
+        return sidecars.abstract if sidecars else abstract_placeholder(directory)
 
     def overview(self, identity: Identity, uri: str) -> str:
         """The L1 of a directory, for a file or sidecar URI that of its parent."""
         directory, sidecars = self._sidecars(identity, uri)
-        return sidecars.overview if sidecars else f"# {directory}\n\n[Directory overview is not ready]"
+        return sidecars.overview if sidecars else overview_placeholder(directory)
 
     def write(
         self,
@@ -95,21 +80,22 @@ class Content:
     ) -> dict[str, Any]:
         """Write the text of a file; what it says is found when this returns.
 
-        ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made). ``wait`` also
-        awaits the sidecars of the directories above. Raises `NotFoundError`, `AlreadyExistsError`,
-        `InvalidArgumentError`, `PermissionDeniedError`.
+        ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made). ``append`` keeps
+        all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` also awaits the sidecars of the
+        directories above. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`,
+        `PermissionDeniedError`.
         """
         one_of("mode", mode, ("replace", "append", "create"))
+        time_limit(timeout)
         target = resolve_new(identity, uri)
         check_writable(identity, target)
         data = _encoded(content, target)
         store = self._accounts.store(identity)
         if mode == "append":
-            outcome = self._append(store, target, content)
+            outcome = self._append(store, target, data)
         else:
             file_mode: FileMode = "create" if mode == "create" else "replace"
-            self._check_target(store, target, file_mode)
-            outcome = store.apply([PutFile(target.path, prepare(target.name, data), mode=file_mode)]).outcomes[0]
+            [outcome] = store.apply([PutFile(target.path, prepare(target.name, data), mode=file_mode)]).outcomes
         if wait:
             self._worker.drain(store, timeout)
         self._worker.wake()
@@ -119,86 +105,85 @@ class Content:
             "context_type": context_type(target.path),
             "mode": mode,
             "written_bytes": len(data),
-            "content_updated": outcome != "unchanged",
+            "content_updated": outcome.kind != "unchanged",
             "semantic_status": "complete" if wait else "queued",
             "vector_status": "skipped",
             "queue_status": None,
         }
 
-    def _append(self, store: AccountStore, target: URI, content: str) -> str:
+    @staticmethod
+    def _append(store: AccountStore, target: URI, added: bytes) -> Outcome:
+        """Put ``added`` behind the text of a file.
+
+        What is in UTF-8 keeps its bytes, also damaged ones; any other file becomes the UTF-8 of its text, because
+        not every encoding has every character, and one that was guessed might be guessed otherwise the next time.
+        """
         for _ in range(APPEND_ATTEMPTS):
             with store.read() as view:
-                node = self._file(view, target)
-                data = view.data(node)
-            if not node.is_text:
-                raise InvalidArgumentError(f"{target} is binary, no text can be appended to it", resource=str(target))
-            longer = _appended(data, node.encoding, content)
-            if len(longer) > MAX_FILE_BYTES:
+                node = _file(view, target)
+                text = _text(view, node).encode()
+                data = view.data(node) if node.encoding.startswith("utf-8") else text
+            if not added:
+                return Outcome("unchanged")
+            wanted = text + added
+            if len(wanted) > MAX_FILE_BYTES:
                 raise InvalidArgumentError(f"{target} would grow over {MAX_FILE_BYTES} bytes", resource=str(target))
+            ways = (prepare(target.name, start + added) for start in dict.fromkeys((data, text)))
+            prepared = next((way for way in ways if way.text == wanted), None)
+            if prepared is None:
+                raise InvalidArgumentError(
+                    f"{target} would be no text any more with this at its end", resource=str(target)
+                )
             try:
-                return store.apply(
-                    [PutFile(target.path, prepare(target.name, longer), mode="replace", base=node.hash)]
-                ).outcomes[0]
+                [outcome] = store.apply([PutFile(target.path, prepared, mode="replace", base=node.hash)]).outcomes
             except ConflictError:
                 continue
+            return outcome
         raise ConflictError(f"{target} is changed by other writers all the time", resource=str(target), retryable=True)
-
-    def _check_target(self, store: AccountStore, target: URI, mode: FileMode) -> None:
-        """Refuse before the work of preparing; the store checks again in its transaction."""
-        with store.read() as view:
-            node = view.get(target.path)
-        if node is None and mode == "replace":
-            raise NotFoundError(str(target), "file")
 
     def _sidecars(self, identity: Identity, uri: str) -> tuple[URI, Sidecars | None]:
         target = resolve(identity, uri)
         if target.name in SIDECAR_NAMES:
             target = target.parent
-        store = self._accounts.store(identity)
-        with store.read() as view:
+        with self._accounts.store(identity).read() as view:
             node = view.get(target.path)
             if node is None:
                 raise NotFoundError(str(target), "directory")
             directory = target if node.is_dir else target.parent
-        return directory, self._fresh(store, directory) if _may_tell(identity, directory) else None
-
-    def _fresh(self, store: AccountStore, directory: URI) -> Sidecars | None:
-        render_all(store, directory.path, FRESHENED)
-        with store.read() as view:
-            sidecars = view.sidecars(directory.path)
-        if sidecars is None or sidecars.stale:
-            render_one(store, directory.path)
-            with store.read() as view:
-                sidecars = view.sidecars(directory.path)
-        return sidecars
-
-    def _sidecar_file(self, identity: Identity, store: AccountStore, target: URI) -> str:
-        """A sidecar as a file: front matter that says how it was made, then its text."""
-        with store.read() as view:
-            node = view.get(target.parent.path)
-        if node is None or not node.is_dir or not _may_tell(identity, target.parent):
-            raise NotFoundError(str(target), "file")
-        sidecars = self._fresh(store, target.parent)
-        if sidecars is None:
-            raise NotFoundError(str(target), "file")
-        body = {ABSTRACT_NAME: sidecars.abstract, OVERVIEW_NAME: sidecars.overview}[target.name]
-        return f"---\ndirectory: {target.parent}\nsource: {sidecars.origin}\n---\n\n{body}\n"
-
-    @staticmethod
-    def _file(view: View, target: URI) -> Node:
-        node = view.get(target.path)
-        if node is None:
-            raise NotFoundError(str(target), "file")
-        if node.is_dir:
-            raise InvalidArgumentError(
-                f"{target} is a directory, not a file", resource=str(target), expected="file", actual="directory"
-            )
-        return node
+            return directory, CurrentSidecars(view).of(directory.path) if may_tell(identity, directory) else None
 
 
-def _may_tell(identity: Identity, directory: URI) -> bool:
-    """Whether the sidecars of ``directory`` tell of nothing that the caller may not see."""
-    return directory.path == PRIVATE_CONTAINER or sees_all(identity, directory)
+def _file(view: View, target: URI) -> Node:
+    node = view.get(target.path)
+    if node is None:
+        raise NotFoundError(str(target), "file")
+    if node.is_dir:
+        raise InvalidArgumentError(
+            f"{target} is a directory, not a file", resource=str(target), expected="file", actual="directory"
+        )
+    return node
+
+
+def _text(view: View, node: Node) -> str:
+    text = view.text(node)
+    if text is None:
+        raise InvalidArgumentError(
+            f"{node.uri} is binary; download gives its bytes",
+            resource=str(node.uri),
+            expected="text",
+            actual="binary",
+        )
+    return text
+
+
+def _sidecar_file(view: View, identity: Identity, target: URI) -> str:
+    """A sidecar as a file: front matter that says how it was made, then its text."""
+    node = view.get(target.parent.path)
+    if node is None or not node.is_dir or not may_tell(identity, target.parent):
+        raise NotFoundError(str(target), "file")
+    sidecars = CurrentSidecars(view).of(node.path)
+    body = {ABSTRACT_NAME: sidecars.abstract, OVERVIEW_NAME: sidecars.overview}[target.name]
+    return f"---\ndirectory: {target.parent}\nsource: {sidecars.origin}\n---\n\n{body}\n"
 
 
 def _encoded(content: object, target: URI) -> bytes:
@@ -215,18 +200,6 @@ def _encoded(content: object, target: URI) -> bytes:
             f"The content has {len(data)} bytes, at most {MAX_FILE_BYTES} are allowed", resource=str(target)
         )
     return data
-
-
-def _appended(data: bytes, encoding: str, content: str) -> bytes:
-    """``data`` with ``content`` behind, in its own encoding where that has the characters, else all in UTF-8."""
-    if encoding.startswith("utf-8") or not data:
-        return data + content.encode()
-    if encoding.startswith(("utf-16", "utf-32")):
-        return (data.decode(encoding) + content).encode("utf-8")
-    try:
-        return data + content.encode(encoding)
-    except UnicodeEncodeError:
-        return (data.decode(encoding) + content).encode()
 
 
 def _lines(text: str, offset: int, limit: int) -> str:

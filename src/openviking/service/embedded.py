@@ -93,11 +93,18 @@ class OpenViking:
         """Import a local folder, file or zip, or update what it made before; its words are found when this returns.
 
         ``to`` is the exact target URI, ``parent`` the directory to put it in (``create_parent``: made if missing).
+        Where the source fills that place already, it is updated there; without both its first place is, or a new one
+        is made in ``viking://resources``. The report's ``updated_root`` says whether there was one.
+
         ``include`` and ``exclude`` are file name patterns, ``ignore_dirs`` directory names, each a list or separated
-        by commas; ``strict`` refuses a folder with binary files. ``reason`` and ``instruction`` are for models and
-        have no effect without one. ``tags`` are added to everything imported. ``wait`` also awaits sidecars, for
+        by commas. Directories of tools and build results (``build``, ``dist``, ``target``, ``bin``, ``node_modules``,
+        …) and those whose name starts with a dot are left out, unless an include that ends in ``/`` names them:
+        ``build/``, ``doc/build/``, ``.github/``. With only such includes all files are taken. ``strict`` refuses a
+        folder with binary files. ``reason`` and ``instruction`` are for models and have no effect without one.
+
+        ``tags`` go to the root and to what this import makes or updates. ``wait`` also awaits sidecars, for
         ``timeout`` seconds at most. Raises `NotFoundError`, `ProcessingError`, `InvalidArgumentError`,
-        `DeadlineExceededError`.
+        `DeadlineExceededError`, and with ``wait`` `InternalError` for work that was given up.
         """
         del reason, instruction
         options = ImportOptions.of(strict=strict, include=include, exclude=exclude, ignore_dirs=ignore_dirs)
@@ -153,7 +160,7 @@ class OpenViking:
         """Lines that match a regular expression in all files at and below ``uri``.
 
         At most ``node_limit`` lines are listed (None: all) and all are counted; ``level_limit`` is the greatest depth
-        of a file. Raises `InvalidArgumentError`, `DeadlineExceededError`, `NotFoundError`.
+        of a file; up to 1,000 lines of context on each side. Raises `InvalidArgumentError`, `DeadlineExceededError`, `NotFoundError`.
         """
         return self._search.grep(
             self._identity, uri, pattern, case_insensitive=case_insensitive, exclude_uri=exclude_uri,
@@ -244,7 +251,10 @@ class OpenViking:
     def rm(
         self, uri: str, recursive: bool = False, *, wait: bool = False, timeout: float | None = None
     ) -> dict[str, Any]:
-        """Remove a file, or with ``recursive`` a directory and all below; a missing node is no error."""
+        """Remove a file, or with ``recursive`` a directory and all below; a missing node is no error.
+
+        ``wait`` awaits what follows from it as `wait_processed` does, and raises what that raises.
+        """
         return self._fs.rm(self._identity, uri, recursive=recursive, wait=wait, timeout=timeout)
 
     def mv(self, from_uri: str, to_uri: str) -> dict[str, Any]:
@@ -270,15 +280,21 @@ class OpenViking:
     def write(
         self, uri: str, content: str, mode: str = "replace", *, wait: bool = False, timeout: float | None = None
     ) -> dict[str, Any]:
-        """Write a file's text; ``mode`` is replace, append (both need the file) or create (needs it missing)."""
+        """Write a file's text; ``mode`` is replace, append (both need the file) or create (needs it missing).
+
+        ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` awaits what follows from
+        it as `wait_processed` does, and raises what that raises. Raises `NotFoundError`, `AlreadyExistsError`,
+        `InvalidArgumentError`.
+        """
         return self._content.write(self._identity, uri, content, mode, wait=wait, timeout=timeout)
 
     def wait_processed(
         self, timeout: float | None = None, *, progress: Callable[[int], None] | None = None
     ) -> dict[str, Any]:
-        """Await what was queued before the call and help with it; the state of the account then.
+        """Await what was queued before the call, and what that queues, and help; the state of the account then.
 
-        Raises `DeadlineExceededError` after ``timeout`` seconds; nothing is lost then.
+        Raises `DeadlineExceededError` after ``timeout`` seconds; nothing is lost then. Raises `InternalError` for work
+        that was given up, `InvalidArgumentError` for a bad ``timeout``.
         """
         return self._system.wait_processed(self._identity, timeout, progress)
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final
 
-from openviking.clock import iso
 from openviking.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
-from openviking.index.limits import whole_number
-from openviking.index.tags import accepted_tags
-from openviking.ingest.presets import PRIVATE_CONTAINER
-from openviking.ingest.sidecars import render_all
+from openviking.index.choices import one_of
+from openviking.index.limits import position, whole_number
+from openviking.index.tags import accepted_tags, merged_tags
 from openviking.model.identity import Identity
 from openviking.model.listing import Listing
 from openviking.model.node import Node
-from openviking.service.access import check_movable, check_new_directory, check_removable, resolve, resolve_new
+from openviking.service.access import check_changeable, check_movable, check_new_directory, resolve, resolve_new
 from openviking.service.accounts import Accounts
-from openviking.service.targets import sees_all, visible_roots
-from openviking.service.values import one_of
-from openviking.service.worker import Worker
+from openviking.service.listed import Listed, original_form
+from openviking.service.targets import visible_roots
+from openviking.service.worker import Worker, time_limit
 from openviking.store.batch import MakeDirectory, Move, Remove, SetTags, TagMode
-from openviking.store.port import AccountStore, View
+from openviking.store.port import View
+from openviking.text import quoted
 from openviking.uri import RESERVED_NAMES, URI, context_type
 
 RECURSIVE_DEPTH: Final = 3
-FRESHENED: Final = 256
-"""Stale sidecars that a listing makes before it shows them."""
-
-FILE_MODE: Final = 0o644
-DIRECTORY_MODE: Final = 0o755
+TAGS_AT_ONCE: Final = 500
 
 
 class FileSystem:
@@ -66,22 +63,18 @@ class FileSystem:
                 identity, uri, simple=simple, output=output, abs_limit=abs_limit, show_all_hidden=show_all_hidden,
                 node_limit=node_limit, offset=offset, level_limit=RECURSIVE_DEPTH,
             )  # fmt: skip
-        whole_number(node_limit, "node_limit", minimum=1)
-        whole_number(offset, "offset", minimum=0)
-        whole_number(abs_limit, "abs_limit", minimum=0)
+        node_limit, offset = whole_number(node_limit, "node_limit", minimum=1), position(offset, "offset")
+        abs_limit = whole_number(abs_limit, "abs_limit", minimum=0)
         target = resolve(identity, uri)
-        store = self._accounts.store(identity)
-        self._freshen(store, target, simple=simple, output=output)
-        with store.read() as view:
+        with self._accounts.store(identity).read() as view:
             self._directory(view, target)
+            listed = Listed(view, identity, simple=simple, output=output, abs_limit=abs_limit)
             if (target.parts == ("user",) and identity.role != "root") or not target.parts:
                 public = self._public(view, identity, target)
                 nodes, total = public[offset : offset + node_limit], len(public)
-                entries = [
-                    self._entry(view, identity, node, simple=simple, output=output, abs_limit=abs_limit)
-                    for node in nodes
-                ]
-                return Listing(entries, total=total, has_more=offset + len(nodes) < total)
+                return Listing(
+                    [listed.entry(node) for node in nodes], total=total, has_more=offset + len(nodes) < total
+                )
             narrowed = identity.actor_peer is not None and target.scope == "user" and target.parts[2:] == ("peers",)
             order = {None: "name", "name": "kind", "mtime": "mtime"}[sort_by]
             nodes = view.children(
@@ -93,14 +86,11 @@ class FileSystem:
                 descending=sort_order == "desc",
             )
             if narrowed:
-                shown = [node for node in nodes if _is_shown(identity, node)]
-                nodes, total = shown[offset : offset + node_limit], len(shown)
+                own = [node for node in nodes if _is_shown(identity, node)]
+                nodes, total = own[offset : offset + node_limit], len(own)
             else:
                 total = view.count_children(target.path, hidden=show_all_hidden)
-            entries = [
-                self._entry(view, identity, node, simple=simple, output=output, abs_limit=abs_limit) for node in nodes
-            ]
-            return Listing(entries, total=total, has_more=offset + len(nodes) < total)
+            return Listing([listed.entry(node) for node in nodes], total=total, has_more=offset + len(nodes) < total)
 
     def tree(
         self,
@@ -117,15 +107,13 @@ class FileSystem:
     ) -> Listing:
         """Everything below a directory down to ``level_limit`` levels, flat and in pre-order, with ``rel_path``."""
         one_of("output", output, ("agent", "original"))
-        whole_number(node_limit, "node_limit", minimum=1)
-        whole_number(offset, "offset", minimum=0)
-        whole_number(level_limit, "level_limit", minimum=1)
-        whole_number(abs_limit, "abs_limit", minimum=0)
+        node_limit, offset = whole_number(node_limit, "node_limit", minimum=1), position(offset, "offset")
+        level_limit = whole_number(level_limit, "level_limit", minimum=1)
+        abs_limit = whole_number(abs_limit, "abs_limit", minimum=0)
         target = resolve(identity, uri)
-        store = self._accounts.store(identity)
-        self._freshen(store, target, simple=simple, output=output)
-        with store.read() as view:
+        with self._accounts.store(identity).read() as view:
             self._directory(view, target)
+            listed = Listed(view, identity, simple=simple, output=output, abs_limit=abs_limit, below=target)
             entries: list[Any] = []
             seen = 0
             narrow = identity.actor_peer is not None or identity.role != "root"
@@ -137,12 +125,7 @@ class FileSystem:
                     continue
                 if len(entries) == node_limit:
                     break
-                listed = self._entry(
-                    view, identity, entry.node, simple=simple, output=output, abs_limit=abs_limit, tree=True
-                )
-                if not simple:
-                    listed["rel_path"] = entry.node.uri.below(target)
-                entries.append(listed)
+                entries.append(listed.entry(entry.node))
             total = (
                 sum(
                     1
@@ -159,9 +142,9 @@ class FileSystem:
         target = resolve(identity, uri)
         with self._accounts.store(identity).read() as view:
             node = self._node(view, target)
-            out = {**self._original(node), "isLocked": False}
+            out = {**original_form(node), "isLocked": False}
             if node.is_dir and identity.actor_peer is None:
-                out["count"] = sum(view.count_records(path) for path in visible_roots(identity, target))
+                out["count"] = sum(view.count_records(path) for path in visible_roots(view, identity, target))
             return out
 
     def attrs(self, identity: Identity, uri: str) -> dict[str, Any]:
@@ -190,15 +173,17 @@ class FileSystem:
         """Change the tags of a node, or of all below it; a tag that is not ``key=value`` is skipped and counted."""
         chosen = one_of("mode", mode, ("replace", "append", "clear"))
         target = resolve(identity, uri)
-        check_removable(identity, target)
+        check_changeable(identity, target)
         kept, skipped = accepted_tags(tags)
         store = self._accounts.store(identity)
         with store.read() as view:
-            self._node(view, target)
-        useless = bool(tags) and not kept and mode != "clear"
+            node = self._node(view, target)
+            if chosen == "append" and kept:
+                _check_room(view, node, kept, recursive=recursive)
+        useless = bool(tags) and not kept and chosen != "clear"
         operations = [] if useless else [SetTags(target.path, kept, _tag_mode(chosen), recursive)]
         applied = store.apply(operations) if operations else None
-        touched = applied.touched[0] if applied else ()
+        touched = applied.outcomes[0].touched if applied else ()
         return {
             "uri": str(target),
             "updated_uris": [str(URI(tuple(path.split("/")))) for path in touched],
@@ -216,7 +201,7 @@ class FileSystem:
         """Make a directory and its parents; ``description`` becomes its L0. An existing one is a `ConflictError`."""
         target = resolve_new(identity, uri)
         check_new_directory(identity, target)
-        self._accounts.store(identity).apply([MakeDirectory(target.path, description=description or "")])
+        self._accounts.store(identity).apply([MakeDirectory(target.path, description=_description(description))])
         self._worker.wake()
         return {"uri": str(target)}
 
@@ -227,18 +212,19 @@ class FileSystem:
 
         ``wait`` also awaits the sidecars of the directories above.
         """
+        time_limit(timeout)
         target = resolve(identity, uri)
-        check_removable(identity, target)
+        check_changeable(identity, target)
         store = self._accounts.store(identity)
-        applied = store.apply([Remove(target.path, recursive)])
+        removed = store.apply([Remove(target.path, recursive)]).outcomes[0].count
         if wait:
             self._worker.drain(store, timeout)
         self._worker.wake()
         return {
             "uri": str(target),
-            "estimated_deleted_count": applied.counts[0],
+            "estimated_deleted_count": removed,
             "semantic_root_uri": str(target.parent),
-            "semantic_status": "complete" if wait or not applied.counts[0] else "queued",
+            "semantic_status": "complete" if wait or not removed else "queued",
         }
 
     def mv(self, identity: Identity, from_uri: str, to_uri: str) -> dict[str, Any]:
@@ -248,76 +234,24 @@ class FileSystem:
         store = self._accounts.store(identity)
         with store.read() as view:
             node = self._node(view, source)
-            present = view.get(target.path)
-        if not node.is_dir and to_uri.partition("?")[0].endswith("/"):
+        if not node.is_dir and to_uri.endswith("/"):
             raise InvalidArgumentError(f"{to_uri} names a directory, but {source} is a file", resource=to_uri)
-        if present is not None and present.is_dir and source != target:
+        try:
+            store.apply([Move(source.path, target.path)])
+        except AlreadyExistsError as error:
+            if error.details["type"] != "directory":
+                raise
             raise InvalidArgumentError(
                 f"{target} is an existing directory; name the new node itself", resource=str(target)
-            )
-        if present is not None and source != target:
-            raise AlreadyExistsError(str(target), "file")
-        store.apply([Move(source.path, target.path)])
+            ) from error
         self._worker.wake()
         return {"from": str(source), "to": str(target)}
-
-    def _freshen(self, store: AccountStore, target: URI, *, simple: bool, output: str) -> None:
-        if not simple and output == "agent":
-            render_all(store, target.path, FRESHENED)
 
     @staticmethod
     def _public(view: View, identity: Identity, target: URI) -> list[Node]:
         """The root shows the scopes that exist, ``viking://user`` the caller's own directory."""
         wanted = [("user", identity.user)] if target.parts else [("agent",), ("resources",), ("user",)]
         return [node for parts in wanted if (node := view.get(URI(parts).path)) is not None]
-
-    def _entry(
-        self,
-        view: View,
-        identity: Identity,
-        node: Node,
-        *,
-        simple: bool,
-        output: str,
-        abs_limit: int,
-        tree: bool = False,
-    ) -> Any:
-        if simple:
-            return str(node.uri)
-        if output == "original":
-            original = self._original(node)
-            if tree:
-                del original["meta"]
-            return original
-        return {
-            "uri": str(node.uri),
-            "size": node.size,
-            "isDir": node.is_dir,
-            "modTime": iso(node.updated_at),
-            "abstract": self._listed_abstract(view, identity, node, abs_limit),
-        }
-
-    @staticmethod
-    def _listed_abstract(view: View, identity: Identity, node: Node, abs_limit: int) -> str:
-        """The L0 of a directory; never a stale one, and none that tells of what the caller may not see."""
-        if not node.is_dir:
-            return ""
-        sidecars = view.sidecars(node.path) if sees_all(identity, node.uri) or node.path == PRIVATE_CONTAINER else None
-        ready = sidecars is not None and not sidecars.stale
-        text = sidecars.abstract if sidecars and ready else f"# {node.uri} [Directory abstract is not ready]"
-        return text if len(text) <= abs_limit else text[: max(abs_limit - 3, 0)] + "..."
-
-    @staticmethod
-    def _original(node: Node) -> dict[str, Any]:
-        return {
-            "name": node.name,
-            "size": node.size,
-            "mode": DIRECTORY_MODE if node.is_dir else FILE_MODE,
-            "modTime": iso(node.updated_at),
-            "isDir": node.is_dir,
-            "meta": {},
-            "uri": str(node.uri),
-        }
 
     @staticmethod
     def _node(view: View, target: URI) -> Node:
@@ -334,6 +268,26 @@ class FileSystem:
                 f"{target} is not a directory", resource=str(target), expected="directory", actual="file"
             )
         return node
+
+
+def _description(text: object) -> str:
+    """What a directory is said to be for; raises `InvalidArgumentError` for what is no text."""
+    if text is None:
+        return ""
+    with contextlib.suppress(UnicodeEncodeError):
+        if isinstance(text, str) and text.encode() is not None:
+            return text
+    raise InvalidArgumentError(f"description must be a text, not {quoted(text)}", field="description")
+
+
+def _check_room(view: View, node: Node, tags: Sequence[str], *, recursive: bool) -> None:
+    """Raises `InvalidArgumentError` if a node would carry more tags than one may."""
+    below = (entry.node.id for entry in view.walk(node.path)) if recursive and node.is_dir else iter(())
+    ids = [node.id]
+    while ids:
+        for stored in view.tags(ids).values():
+            merged_tags(stored, tags)
+        ids = list(islice(below, TAGS_AT_ONCE))
 
 
 def _is_shown(identity: Identity, node: Node) -> bool:

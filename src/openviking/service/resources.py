@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.tags import accepted_tags
-from openviking.ingest.importing import import_source
+from openviking.ingest.background import Turn
 from openviking.model.identity import Identity
 from openviking.model.imports import ImportOptions, ImportReport, Progress
-from openviking.service.access import check_import_target, resolve, resolve_new
+from openviking.service.access import check_import_target, resolve_new
 from openviking.service.accounts import Accounts
-from openviking.service.worker import LEASE_MS, Worker
-from openviking.store.batch import SetTags
+from openviking.service.lease import LEASE_MS, Lease
+from openviking.service.worker import Worker, time_limit
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
+from openviking.text import quoted
 from openviking.uri import URI
-
-DEFAULT_PARENT = "resources"
 
 _REMOTE = ("http://", "https://", "git@", "ssh://", "git://")
 
@@ -48,60 +49,75 @@ class Resources:
         """Import a local folder, file or zip, or update what it made before; its words are found when this returns.
 
         ``to`` is the exact target, ``parent`` the directory to put it in (``create_parent``: made if missing); not
-        both. ``wait`` also awaits sidecars. Raises `NotFoundError` for a missing path or parent, `ProcessingError`
-        for an unreadable archive, `InvalidArgumentError` for bad values.
+        both. Where the source fills that place already, it is updated there; without both its first place is, or a new
+        one is made in ``viking://resources``. ``tags`` go to the root and to what this import makes or updates; a malformed one is a warning.
+        ``wait`` also awaits sidecars. Raises `NotFoundError` for a missing path or parent, `ProcessingError`
+        for an unreadable archive, `InvalidArgumentError` for bad values, and with ``wait`` `DeadlineExceededError`, or
+        `InternalError` for work that was given up.
         """
+        # Walks and archives are nothing that a find should have to load.
+        from openviking.ingest.importing import import_source  # noqa: PLC0415
+
+        time_limit(timeout)
+        kept, _ = accepted_tags(tags)
         location = _location(path)
+        data = self._accounts.path.resolve()
+        _refuse_own_data(location, data)
         store = self._accounts.store(identity)
         root, below = self._target(identity, store, to, parent, create_parent=create_parent)
-        payload = {"location": str(location), "root": root, "parent": below, "options": options.to_dict()}
-        job_id = store.jobs.enqueue(NewJob("import", f"{location}\n{root or below}", payload, delay=LEASE_MS))
-        job = store.jobs.claim(("import",), LEASE_MS, only=job_id, due_only=False)
+        payload = {
+            "location": str(location), "root": root, "parent": below, "options": options.to_dict(), "tags": kept,
+            "excluded": str(data),
+        }  # fmt: skip
+        job = store.jobs.start(NewJob("import", f"{location}\n{root or ''}\n{below or ''}", payload), LEASE_MS)
+        left_to_another = succeeded = False
         try:
-            report = import_source(
-                store, location, root=root, parent=below, options=options, progress=self._renewing(store, job, progress)
-            )
+            with Lease(store.jobs, job, self._worker.stopping) as lease:
+                report = import_source(
+                    store, location, root=root, parent=below, options=options, progress=progress,
+                    cancelled=lease.cancelled, tags=kept, excluded=data,
+                )  # fmt: skip
+                left_to_another = report.cancelled and lease.cancelled()
+                succeeded = not report.cancelled
         finally:
-            if job is not None:
-                store.jobs.finish(job)
-        kept, _ = accepted_tags(tags or ())
-        if kept:
-            store.apply([SetTags(resolve(identity, report.root_uri).path, kept, "append", recursive=True)])
-        if wait:
+            # After an error the caller decides; only what was stopped from outside is carried on.
+            if left_to_another:
+                store.jobs.give_back(job)
+            else:
+                store.jobs.finish(job, succeeded=succeeded)
+        warnings = [f"the tag {quoted(tag)} is not key=value and was left out" for tag in _malformed(tags)]
+        if left_to_another:
+            warnings.append("the import was stopped before its end; the next OpenViking on this store carries it on")
+        if wait and not left_to_another:
             self._worker.drain(store, timeout)
         self._worker.wake()
-        return report
+        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
 
     @staticmethod
-    def resume(store: AccountStore, payload: dict[str, Any]) -> bool:
-        """Carry on an import whose process ended before it was complete."""
-        location = Path(payload["location"])
-        if location.exists():
-            import_source(
-                store,
-                location,
-                root=payload["root"],
-                parent=payload["parent"],
-                options=ImportOptions.from_dict(payload["options"]),
-            )
-        return False
+    def resume(store: AccountStore, turn: Turn) -> bool:
+        """Carry on an import whose process ended before it was complete; True if it was cancelled again.
 
-    @staticmethod
-    def _renewing(
-        store: AccountStore, job: Any, progress: Callable[[Progress], None] | None
-    ) -> Callable[[Progress], None]:
-        def step(state: Progress) -> None:
-            if job is not None:
-                store.jobs.renew(job, LEASE_MS)
-            if progress is not None:
-                progress(state)
+        Raises what `import_source` raises, `NotFoundError` for a source that is gone.
+        """
+        from openviking.ingest.importing import import_source  # noqa: PLC0415
 
-        return step
+        payload = turn.payload
+        report = import_source(
+            store,
+            Path(payload["location"]),
+            root=payload["root"],
+            parent=payload["parent"],
+            options=ImportOptions.from_dict(payload["options"]),
+            cancelled=turn.cancelled,
+            tags=tuple(payload.get("tags", ())),
+            excluded=Path(payload["excluded"]) if "excluded" in payload else None,
+        )
+        return report.cancelled and turn.cancelled()
 
     def _target(
         self, identity: Identity, store: AccountStore, to: str | None, parent: str | None, *, create_parent: bool
-    ) -> tuple[str | None, str]:
-        """The exact root (None: to be reserved) and the directory that it is reserved in."""
+    ) -> tuple[str | None, str | None]:
+        """The exact root (None: to be reserved) and the directory that it is to lie in (None: the caller has none)."""
         if to and parent:
             raise InvalidArgumentError("to and parent exclude each other; give one of them", to=to, parent=parent)
         if to:
@@ -109,9 +125,9 @@ class Resources:
             check_import_target(identity, target, "to")
             if target.parts == ("resources",) or target == URI(("user", identity.user, "resources")):
                 return None, target.path
-            return target.path, ""
+            return target.path, None
         if not parent:
-            return None, DEFAULT_PARENT
+            return None, None
         target = resolve_new(identity, parent)
         check_import_target(identity, target, "parent")
         with store.read() as view:
@@ -125,8 +141,12 @@ class Resources:
         return None, target.path
 
 
-def _location(path: str | Path) -> Path:
-    text = str(path)
+def _location(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgumentError(
+            f"path must be a str or a pathlib.Path, not {type(path).__name__} {quoted(path)}", field="path"
+        )
+    text = os.fsdecode(path)
     if not text.strip():
         raise InvalidArgumentError("path must not be empty", field="path")
     if text.startswith(_REMOTE):
@@ -139,3 +159,18 @@ def _location(path: str | Path) -> Path:
     if not location.exists():
         raise NotFoundError(text, "path")
     return location.resolve()
+
+
+def _refuse_own_data(location: Path, data: Path) -> None:
+    """Raises `InvalidArgumentError` for the data directory itself, and for what the accounts keep in it."""
+    with contextlib.suppress(OSError):
+        accounts = data / "accounts"
+        if location.samefile(data) or any(above.samefile(accounts) for above in (location, *location.parents)):
+            raise InvalidArgumentError(
+                f"{location} belongs to the data directory of this store, which can't be its own source",
+                path=str(location),
+            )
+
+
+def _malformed(tags: Sequence[str] | None) -> list[str]:
+    return [tag for tag in tags or () if not accepted_tags([tag])[0]]

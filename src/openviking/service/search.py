@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from openviking.clock import now_ms
 from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.context_types import parse_context_types
 from openviking.index.levels import parse_levels
-from openviking.index.limits import glob_limit, optional_limit, result_limit, whole_number
+from openviking.index.limits import context_lines, glob_limit, optional_limit, result_limit, whole_number
 from openviking.index.line_pattern import LinePattern
 from openviking.index.match_budget import MatchBudget
 from openviking.index.path_pattern import PathPattern
 from openviking.index.tags import accepted_tags, required_tags
 from openviking.index.time_window import check_time_field, resolve_window
-from openviking.model.hit import FindResult
+from openviking.model.hit import Degradation, FindResult
 from openviking.model.identity import Identity
 from openviking.model.matches import GlobResult, GrepResult
 from openviking.model.scope import Scope
@@ -26,9 +28,11 @@ from openviking.retrieve.grep import GrepRequest, grep
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
 from openviking.service.targets import search_roots, visible_roots
+from openviking.text import quoted
 from openviking.uri import from_path
 
 MAX_QUERY_CHARS: Final = 32_000
+"""Characters of a query that are searched for; of a longer one the answer says so."""
 
 
 class Search:
@@ -80,11 +84,21 @@ class Search:
             until=last,
             nothing=levels == (),
         )
+        asked = query.strip()
         request = FindRequest(
-            query[:MAX_QUERY_CHARS], scope, wanted, _threshold(score_threshold), bool(read_content), bool(explain)
+            asked[:MAX_QUERY_CHARS], scope, wanted, _threshold(score_threshold), bool(read_content), bool(explain)
         )
+        notes = []
+        if len(asked) > MAX_QUERY_CHARS:
+            reason = f"of its {len(asked)} characters the first {MAX_QUERY_CHARS} are searched for"
+            notes.append(Degradation("query", reason))
         with self._accounts.store(identity).read() as view:
-            return find(view, request)
+            if target_uri:
+                # A target that is not there is no error, but must not look like a question without an answer.
+                missing = [from_path(root) for root in scope.roots or () if view.get(root) is None]
+                notes += [Degradation("target", f"{uri} does not exist") for uri in missing]
+            result = find(view, request)
+        return replace(result, degraded=(*notes, *result.degraded))
 
     def grep(
         self,
@@ -108,9 +122,8 @@ class Search:
         """
         compiled = LinePattern(pattern, case_insensitive=bool(case_insensitive))
         limit = optional_limit(node_limit)
-        whole_number(level_limit, "level_limit", minimum=1)
-        whole_number(before_context, "before_context", minimum=0)
-        whole_number(after_context, "after_context", minimum=0)
+        level_limit = whole_number(level_limit, "level_limit", minimum=1)
+        before, after = context_lines(before_context, "before_context"), context_lines(after_context, "after_context")
         target = resolve(identity, uri)
         excluded = resolve(identity, exclude_uri).path if exclude_uri else None
         wanted = None if tags is None else accepted_tags(tags)[0]
@@ -122,12 +135,11 @@ class Search:
                 grep(
                     view,
                     GrepRequest(
-                        path, compiled, budget, excluded, limit, depth, before_context, after_context, wanted,
-                        bool(include_tags),
+                        path, compiled, budget, excluded, limit, depth, before, after, wanted, bool(include_tags)
                     ),
                 )
-                for path in visible_roots(identity, target)
-                if (depth := level_limit - len(from_path(path).parts) + len(target.parts)) > 0
+                for path in visible_roots(view, identity, target)
+                if (depth := level_limit - len(from_path(path).parts) + len(target.parts)) >= 0
             ]  # fmt: skip
         matches = tuple(match for result in results for match in result.matches)
         return GrepResult(
@@ -156,7 +168,7 @@ class Search:
         limit = glob_limit(node_limit)
         if isinstance(extra_fields, str) or not all(isinstance(one, str) for one in extra_fields or ()):
             raise InvalidArgumentError(
-                f"extra_fields is {extra_fields!r}, it must be a list of names", field="extra_fields"
+                f"extra_fields is {quoted(extra_fields)}, it must be a list of names", field="extra_fields"
             )
         target = resolve(identity, uri)
         wanted = None if tags is None else accepted_tags(tags)[0]
@@ -165,7 +177,7 @@ class Search:
             if view.get(target.path) is None:
                 raise NotFoundError(str(target), "directory")
             request = GlobRequest(
-                target.path, visible_roots(identity, target), compiled, limit, fields, wanted, bool(include_tags)
+                target.path, visible_roots(view, identity, target), compiled, limit, fields, wanted, bool(include_tags)
             )
             return glob(view, request)
 
@@ -173,6 +185,11 @@ class Search:
 def _threshold(value: Any) -> float:
     if value is None:
         return 0.0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InvalidArgumentError(f"score_threshold is {value!r}, it must be a finite number", field="score_threshold")
-    return float(value)
+    if not isinstance(value, bool) and isinstance(value, int | float):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+            if math.isfinite(number):
+                return number
+    raise InvalidArgumentError(
+        f"score_threshold is {quoted(value)}, it must be a finite number", field="score_threshold", value=quoted(value)
+    )

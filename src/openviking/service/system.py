@@ -8,7 +8,7 @@ from typing import Any
 from openviking.ingest.prepare import PREPARED
 from openviking.model.identity import Identity
 from openviking.service.accounts import Accounts
-from openviking.service.worker import Worker
+from openviking.service.worker import Worker, time_limit
 
 
 class System:
@@ -21,10 +21,12 @@ class System:
     def wait_processed(
         self, identity: Identity, timeout: float | None = None, progress: Callable[[int], None] | None = None
     ) -> dict[str, Any]:
-        """Await everything that was queued before the call, and help with it.
+        """Await everything that was queued before the call, and what that queues in turn, and help with it.
 
-        Raises `DeadlineExceededError` that says what is missing after ``timeout`` seconds.
+        Raises `DeadlineExceededError` that says what is missing after ``timeout`` seconds, `InternalError` for work
+        that was given up.
         """
+        time_limit(timeout)
         self._worker.drain(self._accounts.store(identity), timeout, progress)
         return self.status(identity)
 

@@ -8,14 +8,14 @@ from typing import Final
 from openviking.errors import InvalidArgumentError, InvalidURIError
 from openviking.model.identity import Identity
 from openviking.service.access import resolve
+from openviking.store.port import View
 from openviking.text import quoted
-from openviking.uri import SCHEME, URI
+from openviking.uri import SCHEME, URI, USERS_ROOT
 
 MAX_TARGETS: Final = 256
 
 _PEER_AREAS = ("memories", "resources")
 _USER_AREAS = ("memories", "resources", "skills")
-_OWN_AREAS = ("memories", "privacy", "resources", "sessions", "skills")
 
 
 def search_roots(identity: Identity, target_uri: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -32,20 +32,33 @@ def search_roots(identity: Identity, target_uri: str | Sequence[str] | None) -> 
 
 def sees_all(identity: Identity, target: URI) -> bool:
     """Whether the caller may see everything below ``target``, which must be readable."""
-    return visible_roots(identity, target) == (target.path,)
+    home = URI((USERS_ROOT, identity.user))
+    if identity.actor_peer is not None and (home.is_within(target) or target == home.child("peers")):
+        return False
+    return identity.role == "root" or target.path not in {"", USERS_ROOT}
 
 
-def visible_roots(identity: Identity, target: URI) -> tuple[str, ...]:
-    """``target``, or where that holds more than the caller may see, the trees below it that the caller may."""
-    home = f"user/{identity.user}"
-    if identity.actor_peer is not None and (not target.parts or target.path in {"user", home, f"{home}/peers"}):
-        peer = f"{home}/peers/{identity.actor_peer}"
-        own = sorted((peer, *(f"{home}/{area}" for area in _OWN_AREAS)))
-        shown = (peer,) if target.path.endswith("/peers") else tuple(own)
-        return ("agent", "resources", *shown) if not target.parts else shown
-    if identity.role == "root" or target.path not in {"", "user"}:
+def may_tell(identity: Identity, directory: URI) -> bool:
+    """Whether the sidecars of ``directory``, which must be readable, tell of nothing that the caller may not see."""
+    return directory.path == USERS_ROOT or sees_all(identity, directory)
+
+
+def visible_roots(view: View, identity: Identity, target: URI) -> tuple[str, ...]:
+    """``target``, or where that holds more than the caller may see, what below it the caller may, in order.
+
+    These are store paths of directories, and of files that lie beside a directory that is left out.
+    """
+    if sees_all(identity, target):
         return (target.path,)
-    return (home,) if target.parts else ("agent", "resources", home)
+    home = URI((USERS_ROOT, identity.user))
+    if identity.actor_peer is None:
+        own: tuple[str, ...] = (home.path,)
+    else:
+        peers = home.child("peers")
+        peer = peers.child(identity.actor_peer).path
+        beside = [child.path for child in view.children(home.path, hidden=False) if child.path != peers.path]
+        own = (peer,) if target == peers else tuple(sorted([*beside, peer], key=lambda path: path.split("/")))
+    return own if target.parts else ("agent", "resources", *own)
 
 
 def _given(target_uri: object) -> list[str]:

@@ -9,14 +9,25 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from openviking.errors import DeadlineExceededError, OpenVikingError
-from openviking.ingest.background import STEPS, Step
+from openviking.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    OpenVikingError,
+)
+from openviking.ingest.background import STEPS, Step, Turn
+from openviking.service.lease import LEASE_MS, Lease
+from openviking.service.outages import Outages
 from openviking.store.port import AccountStore, Job
+from openviking.text import quoted
 
-LEASE_MS: Final = 30_000
-MAX_ATTEMPTS: Final = 5
 RETRY_MS: Final = 2_000
-_IDLE_LOOK_S: Final = 0.05
+MAX_ROUNDS: Final = 4
+"""Times that a wait looks for what the work that it waited for has queued: an import queues purges and sidecars."""
+
+_FIRST_LOOK_S: Final = 0.02
+_LAST_LOOK_S: Final = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -44,36 +55,78 @@ class Worker:
         self._wake.set()
 
     def stop(self) -> None:
-        """End the threads; a job in progress is left to its lease."""
+        """End the threads; a job in progress is given back at its next piece."""
         self._stop.set()
         self._wake.set()
         for thread in self._threads:
             thread.join()
 
-    def drain(self, store: AccountStore, timeout: float | None, progress: Callable[[int], None] | None = None) -> None:
-        """Do and await everything that was queued in ``store`` before the call.
+    def stopping(self) -> bool:
+        """Whether `stop` was called, so that work under way is to end."""
+        return self._stop.is_set()
 
-        ``progress`` gets the number of jobs that are left. Raises `DeadlineExceededError` that says what is missing;
-        nothing is lost then.
+    def drain(self, store: AccountStore, timeout: float | None, progress: Callable[[int], None] | None = None) -> None:
+        """Do and await everything that was queued in ``store`` before the call, and what that work queued in turn.
+
+        ``progress`` gets the number of jobs that are left. Raises `DeadlineExceededError` that says what is missing
+        (nothing is lost then), `InternalError` if a job was given up meanwhile, `FailedPreconditionError` if the
+        worker is stopped, `InvalidArgumentError` for a ``timeout`` that is no number of seconds. A job of a kind that
+        only another release knows is waited for.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        newest = store.jobs.newest()
+        limit = time_limit(timeout)
+        deadline = None if limit is None else time.monotonic() + limit
+        given_up = {job.id for job, _ in store.jobs.failed()}
+        newest = 0
+        # Nothing tells what others queue meanwhile from what this work does: a bound keeps them from going on for ever.
+        for _ in range(MAX_ROUNDS):
+            before, newest = newest, store.jobs.newest()
+            if newest == before or not store.jobs.waiting(newest):
+                break
+            self._drain_up_to(store, newest, limit, deadline, progress)
+        lost = [(job, error) for job, error in store.jobs.failed() if job.id <= newest and job.id not in given_up]
+        if lost:
+            raise InternalError(
+                f"Given up: {', '.join(f'{job.kind} ({error})' for job, error in lost)}",
+                failed=[{"kind": job.kind, "key": job.key, "error": error} for job, error in lost],
+            )
+
+    def _drain_up_to(
+        self,
+        store: AccountStore,
+        newest: int,
+        limit: float | None,
+        deadline: float | None,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        """Do and await the jobs with an id of at most ``newest``."""
+        look = _FIRST_LOOK_S
         while waiting := store.jobs.waiting(newest):
             if progress is not None:
                 progress(sum(waiting.values()))
+            if self._stop.is_set():
+                raise FailedPreconditionError(
+                    "Closed before the queued work was done; nothing is lost", missing=waiting
+                )
             if deadline is not None and time.monotonic() >= deadline:
                 raise DeadlineExceededError(
-                    f"Still to be done after {timeout:g} s: {', '.join(f'{count} {kind}' for kind, count in waiting.items())}",
+                    f"Still to be done after {limit:g} s: {', '.join(f'{count} {kind}' for kind, count in waiting.items())}",
                     operation="wait",
-                    timeout=timeout or 0.0,
+                    timeout=limit or 0.0,
                     missing=waiting,
                 )
-            if not self.work(store, due_only=False, deadline=deadline):
-                self._stop.wait(_IDLE_LOOK_S)
+            if self.work(store, up_to=newest, due_only=False, deadline=deadline):
+                look = _FIRST_LOOK_S
+                continue
+            # Another holds it, or it is tried again later.
+            left = look if deadline is None else min(look, max(deadline - time.monotonic(), 0))
+            self._stop.wait(left)
+            look = min(2 * look, _LAST_LOOK_S)
 
-    def work(self, store: AccountStore, *, due_only: bool = True, deadline: float | None = None) -> bool:
-        """Do one job of ``store``; False if there was none to claim."""
-        job = store.jobs.claim(tuple(self._steps), LEASE_MS, due_only=due_only)
+    def work(
+        self, store: AccountStore, *, up_to: int | None = None, due_only: bool = True, deadline: float | None = None
+    ) -> bool:
+        """Do one job of ``store`` (of those with an id of at most ``up_to``); False if there was none to claim."""
+        job = store.jobs.claim(tuple(self._steps), LEASE_MS, up_to=up_to, due_only=due_only)
         if job is None:
             return False
         self.carry_out(store, job, deadline)
@@ -81,52 +134,94 @@ class Worker:
 
     def carry_out(self, store: AccountStore, job: Job, deadline: float | None = None) -> None:
         """Do a claimed job to its end, or until ``deadline``, and report on it."""
-        step, renewed = self._steps[job.kind], time.monotonic()
+
+        def stopped() -> bool:
+            return self._stop.is_set() or (deadline is not None and time.monotonic() >= deadline)
+
         try:
-            while step(store, job.payload):
-                if self._stop.is_set() or (deadline is not None and time.monotonic() >= deadline):
-                    store.jobs.fail(job, "interrupted", retry_in=0)
-                    return
-                if time.monotonic() - renewed > LEASE_MS / 3000:
-                    if not store.jobs.renew(job, LEASE_MS):
-                        return
-                    renewed = time.monotonic()
+            with Lease(store.jobs, job, stopped) as lease:
+                done = self._done(store, job, lease)
         except OpenVikingError as error:
             _log.warning("job %s %s failed: %s", job.kind, job.key, error.message)
-            store.jobs.fail(job, error.message, retry_in=RETRY_MS * job.attempt if job.attempt < MAX_ATTEMPTS else None)
-            return
+            store.jobs.fail(job, error.message, retry_in=RETRY_MS * job.attempt)
         except Exception as error:  # noqa: BLE001
             # The edge of a job: its fault is recorded with it and ends nothing else.
             _log.exception("job %s %s failed", job.kind, job.key)
-            store.jobs.fail(job, repr(error), retry_in=RETRY_MS * job.attempt if job.attempt < MAX_ATTEMPTS else None)
-            return
-        store.jobs.finish(job)
+            store.jobs.fail(job, repr(error), retry_in=RETRY_MS * job.attempt)
+        except BaseException:
+            with contextlib.suppress(OpenVikingError):
+                store.jobs.give_back(job)
+            raise
+        else:
+            if done:
+                store.jobs.finish(job)
+            else:
+                store.jobs.give_back(job)
+
+    def _done(self, store: AccountStore, job: Job, lease: Lease) -> bool:
+        """Do the pieces of a job; False if it was cancelled between two."""
+        with store.read() as view:
+            turn = Turn(job.payload, view.change, lease.cancelled)
+        while self._steps[job.kind](store, turn):
+            if lease.cancelled():
+                return False
+        return True
 
     def _run(self) -> None:
+        outages = Outages()
         while not self._stop.is_set():
             self._wake.clear()
             worked = False
             for store in self._stores():
-                worked |= self._one(store)
+                if outages.over(store):
+                    worked |= self._one(store, outages)
             if not worked and not self._stop.is_set():
-                self._wake.wait(self._until_due())
+                self._wake.wait(self._until_due(outages))
 
-    def _one(self, store: AccountStore) -> bool:
+    def _one(self, store: AccountStore, outages: Outages) -> bool:
         try:
-            return self.work(store)
+            worked = self.work(store)
         except OpenVikingError as error:
-            if not self._stop.is_set():
+            if outages.note(store, error.message) and not self._stop.is_set():
                 _log.warning("background work failed: %s", error.message)
-        except Exception:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001
             # The edge of the thread: a fault in one job must not end the work for all.
-            _log.exception("background work failed")
+            if outages.note(store, repr(error)):
+                _log.exception("background work failed")
+        else:
+            outages.end(store)
+            return worked
         return False
 
-    def _until_due(self) -> float:
+    def _until_due(self, outages: Outages) -> float:
+        """Seconds until there may be work: a job that is due, or the next try of a store that does not answer."""
         wait = self._interval
-        with contextlib.suppress(OpenVikingError):
-            for store in self._stores():
-                due = store.jobs.next_due()
-                if due is not None:
-                    wait = min(wait, max(due / 1000 - time.time(), 0.01))
+        for store in self._stores():
+            if not outages.over(store):
+                wait = min(wait, outages.left(store))
+                continue
+            try:
+                due = store.jobs.next_due(tuple(self._steps))
+            except OpenVikingError as error:
+                outages.note(store, error.message)
+                due = None
+            if due is not None:
+                wait = min(wait, max(due / 1000 - time.time(), 0.01))
         return wait
+
+
+def time_limit(timeout: object) -> float | None:
+    """``timeout`` as seconds, None for no limit.
+
+    Raises `InvalidArgumentError` unless it is a number of at least 0.
+    """
+    if timeout is None:
+        return None
+    # Not a number compares with nothing.
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0:
+        raise InvalidArgumentError(
+            f"timeout must be a number of seconds of at least 0, or None for no limit, not {quoted(timeout)}",
+            field="timeout",
+            value=quoted(timeout),
+        )
+    return min(float(timeout), threading.TIMEOUT_MAX)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
+
+from openviking.errors import OpenVikingError
 
 FileMode = Literal["create", "replace", "put"]
 TagMode = Literal["replace", "append", "clear"]
+OutcomeKind = Literal["created", "updated", "unchanged", "removed", "missing", "kept", "moved", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,16 @@ class StoredPassage:
 class FileContent:
     """The bytes of a file with everything derived from them.
 
-    ``text`` is the UTF-8 form, None for a binary file and identical to ``data`` where that is UTF-8 already.
-    ``prepared`` is the version of the code that derived it.
+    ``text`` is the UTF-8 form, None for a binary file and identical to ``data`` where that is UTF-8 already. ``hash``
+    and ``text_hash`` are their SHA-256; the store takes them as they are, what is read and its audit compute them again.
+    ``prepared`` is the version of the code that derived it. ``fault`` says why the parser of its language failed, so
+    that the file was taken as plain text; else it is "".
     """
 
     data: bytes
+    hash: bytes
     text: bytes | None
+    text_hash: bytes | None
     encoding: str
     kind: str
     language: str
@@ -48,6 +55,7 @@ class FileContent:
     overview: str
     passages: tuple[StoredPassage, ...]
     prepared: int
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,7 @@ class PutFile:
     ``create`` refuses an existing node, ``replace`` a missing one, ``put`` takes both. With ``base`` the present
     bytes must still have that SHA-256, else `ConflictError`: so a read-modify-write loses no other writer's bytes.
     ``below`` is a directory that must exist, else `NotFoundError`: so an import does not bring back a removed root.
+    Replaced passages beyond a bound count in the statistics behind scores until the purge, as after `Remove`.
     """
 
     path: str
@@ -91,6 +100,9 @@ class Remove:
 
     With ``base`` a file is removed only while its bytes have that SHA-256, with ``only_empty`` a directory only while
     nothing is in it (else the outcome is ``kept``).
+
+    Nothing of it is found or listed any more. What one batch removes up to a bound also stops counting in the
+    statistics behind scores with it; more does so piece by piece as `AccountStore.purge` clears it away.
     """
 
     path: str
@@ -156,14 +168,21 @@ Operation = PutFile | MakeDirectory | Remove | Move | SetTags | PutSidecars | Ad
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """What a batch did: its change number and, per operation, what happened.
+class Outcome:
+    """What an operation did: ``count`` is the number of nodes it touched, ``touched`` their paths if it lists them (SetTags).
 
-    ``outcomes[i]`` is ``created``, ``updated``, ``unchanged``, ``removed``, ``missing``, ``kept`` or ``moved``; ``counts[i]``
-    the number of nodes it touched; ``touched[i]`` their paths where the operation lists them (SetTags).
+    ``error`` is why a ``failed`` one of a tolerant batch was undone.
     """
 
+    kind: OutcomeKind
+    count: int = 0
+    touched: tuple[str, ...] = ()
+    error: OpenVikingError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a batch did: its change number, and an outcome for each operation."""
+
     change: int
-    outcomes: tuple[str, ...]
-    counts: tuple[int, ...] = ()
-    touched: tuple[tuple[str, ...], ...] = field(default=())
+    outcomes: tuple[Outcome, ...]

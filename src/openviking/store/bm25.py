@@ -25,8 +25,9 @@ BODY_WEIGHT: Final = 1.0
 NAME_WEIGHT: Final = 1.0
 TAG_WEIGHT: Final = 0.5
 
-_FIXED: Final = K1 * (1 - B)
-_PER_WORD: Final = K1 * B / PIVOT
+FIXED: Final = K1 * (1 - B)
+PER_WORD: Final = K1 * B / PIVOT
+"""What saturates a frequency: a part that is the same for all passages, and one for each word of a passage."""
 
 
 def idf(passages: int, containing: int) -> float:
@@ -37,9 +38,4 @@ def idf(passages: int, containing: int) -> float:
 
 def saturation(frequency: float, length: int) -> float:
     """The share 0 ≤ x < 1 of a term's largest contribution, for its weighted frequency and the passage's length."""
-    return frequency / (frequency + _FIXED + _PER_WORD * max(length, SHORTEST))
-
-
-def saturation_sql(frequency: str, length: str) -> str:
-    """`saturation` as an SQL expression of two column names."""
-    return f"{frequency} / ({frequency} + {_FIXED!r} + {_PER_WORD!r} * max({length}, {SHORTEST}))"
+    return frequency / (frequency + FIXED + PER_WORD * max(length, SHORTEST))

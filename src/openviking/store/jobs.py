@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+MAX_ATTEMPTS: Final = 5
+"""Attempts after which a job is given up, be it that they failed or that their processes ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +42,34 @@ class JobQueue(Protocol):
         """The id of the queued job, or of the one that waits already."""
         ...
 
+    def start(self, job: NewJob, lease_ms: int) -> Job:
+        """``job``, queued and claimed at once; one that waits already is it then, with the new payload."""
+        ...
+
     def claim(
-        self, kinds: Sequence[str], lease_ms: int, *, only: int | None = None, due_only: bool = True
+        self, kinds: Sequence[str], lease_ms: int, *, up_to: int | None = None, due_only: bool = True
     ) -> Job | None:
-        """The next job that is due (with ``due_only`` False also one that is not) or whose lease has run out."""
+        """The next job that is due or whose lease has run out; with ``up_to`` of those with at most that id.
+
+        With ``due_only`` False one that was never tried need not be due; the delay of a retry holds in any case. A
+        job whose lease ran out in its last attempt is given up instead.
+        """
         ...
 
     def renew(self, job: Job, lease_ms: int) -> bool:
         """Keep the lease; False if it was lost."""
         ...
 
-    def finish(self, job: Job) -> None:
-        """The job is done and forgotten."""
+    def finish(self, job: Job, *, succeeded: bool = True) -> None:
+        """The job is over and forgotten; if it succeeded, so are those of its kind and key that were given up before."""
         ...
 
-    def fail(self, job: Job, error: str, *, retry_in: int | None) -> None:
-        """The attempt failed: try again after ``retry_in`` milliseconds, or (None) keep it as failed."""
+    def fail(self, job: Job, error: str, *, retry_in: int) -> None:
+        """The attempt failed: it is tried again after ``retry_in`` milliseconds, or given up after the last attempt."""
+        ...
+
+    def give_back(self, job: Job) -> None:
+        """The job was interrupted: it is due again, and the attempt does not count."""
         ...
 
     def waiting(self, up_to: int | None = None) -> dict[str, int]:
@@ -65,8 +80,8 @@ class JobQueue(Protocol):
         """The highest job id ever given, 0 if none."""
         ...
 
-    def next_due(self) -> int | None:
-        """When (milliseconds since the epoch) the next job may be claimed, None when nothing waits."""
+    def next_due(self, kinds: Sequence[str] | None = None) -> int | None:
+        """When (milliseconds since the epoch) the next job (of these kinds) may be claimed, None when nothing waits."""
         ...
 
     def failed(self) -> list[tuple[Job, str]]:

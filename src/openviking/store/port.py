@@ -73,6 +73,21 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceFile:
+    """What is to be known of a file that a source made, of which there may be a million.
+
+    ``name`` is the source's own, ``source_hash`` that of the bytes that it delivered, ``hash`` that of the present
+    ones (the same object if they are equal).
+    """
+
+    name: str
+    path: str
+    hash: bytes | None
+    source_hash: bytes | None
+    is_text: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PassageRow:
     """One stored passage of a node, without its text."""
 
@@ -98,15 +113,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts of what is stored; ``removed`` counts nodes that a purge has yet to clear away."""
+    """Counts of what is stored."""
 
     files: int
     directories: int
     records: int
     passages: int
-    terms: int
     dirty: int
-    removed: int
     outdated: int
     change: int
 
@@ -198,11 +211,13 @@ class View(Protocol):
         """The passages of a node in order."""
         ...
 
-    def search(self, terms: Sequence[str], scope: Scope, k: int, need: int) -> list[Candidate]:
-        """The ``k`` best passages in ``scope`` for the query ``terms``, best first, equal scores by path.
+    def search(self, terms: Sequence[str], scope: Scope, limit: int) -> list[Candidate]:
+        """The best passage of each record in ``scope`` that has one of ``terms``, best first, equal scores by path.
 
-        Terms that are very common in the account score but select only while fewer than ``need`` records were
-        found.
+        A record is a file, or one level of a directory. Records with ``limit`` different contents if there are so
+        many, and more where they were found anyway; byte-identical copies come beside them. The scores are exact.
+        What is found is exact for terms that are not common in the account: others select only as far as the limit
+        needs it.
         """
         ...
 
@@ -218,8 +233,12 @@ class View(Protocol):
         """The source known by its absolute path or URL."""
         ...
 
-    def source_files(self, source_id: int) -> dict[str, Node]:
-        """What a source has made and is still there, by the source's own names."""
+    def sources(self, location: str) -> list[Source]:
+        """The sources whose location is ``location``, or that and a second line, the oldest first."""
+        ...
+
+    def source_files(self, source_id: int) -> Iterator[SourceFile]:
+        """What a source has made and is still there, in no order."""
         ...
 
     def outdated(self, prepared: int, limit: int) -> list[Node]:
@@ -227,7 +246,10 @@ class View(Protocol):
         ...
 
     def changes(self, since: int, limit: int) -> list[Change]:
-        """The change log after change number ``since``."""
+        """The change log after change number ``since``.
+
+        Raises `FailedPreconditionError` if a part of that is no longer kept.
+        """
         ...
 
     def stats(self, prepared: int) -> Stats:
@@ -250,17 +272,19 @@ class AccountStore(Protocol):
     def apply(self, operations: Sequence[Operation], *, jobs: Sequence[NewJob] = (), tolerant: bool = False) -> Applied:
         """Carry out ``operations`` in one durable transaction, with ``jobs`` queued in it.
 
+        The passages of large files are stored before it in pieces, out of everybody's sight, so that other writers
+        wait for a piece at most and readers see the old state or the new one.
+
         The first error undoes everything; with ``tolerant`` an operation that fails is undone alone and its
-        outcome is the error's message behind ``failed: ``.
+        outcome ``failed`` has the error. An outage of the store is never tolerated.
         """
         ...
 
-    def remember_source(self, location: str, root: str) -> Source:
-        """Note that ``location`` fills the existing directory or file ``root``."""
-        ...
-
     def purge(self, limit: int) -> int:
-        """Clear away up to ``limit`` removed nodes and unreferenced contents; how many there were."""
+        """Clear away up to ``limit`` nodes that large removals left; how many were cleared, or shortened.
+
+        What was removed may have more passages than are cleared at once, so only 0 says that nothing is left.
+        """
         ...
 
     def check(self) -> list[str]:
@@ -284,6 +308,7 @@ __all__ = [
     "NewJob",
     "PassageRow",
     "Source",
+    "SourceFile",
     "Stats",
     "View",
 ]

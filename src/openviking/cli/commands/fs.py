@@ -90,9 +90,9 @@ def stat_command(invocation: Invocation, uri: str) -> None:
     """Show size, time and kind of a file or directory."""
     with opened(invocation) as store:
         stat = store.stat(uri)
-    from openviking.cli.views.cells import rows
+    from openviking.cli.views.cells import mode, rows
 
-    Output(invocation).result(stat, lambda screen: rows(screen, {**stat, "mode": f"{stat['mode']:o}"}))
+    Output(invocation).result(stat, lambda screen: rows(screen, {**stat, "mode": mode(stat["mode"])}))
 
 
 @click.command("mkdir", cls=Command)

@@ -23,7 +23,9 @@ WAIT_SECONDS = 60.0
 @click.option("--to", metavar="URI", help="Exactly where to put it.")
 @click.option("--parent", metavar="URI", help="The directory to put it in.")
 @click.option("-p", "--parent-auto-create", metavar="URI", help="Like --parent, and made if it is missing.")
-@click.option("--include", metavar="GLOBS", help="Only files with these names: *.md,*.txt")
+@click.option(
+    "--include", metavar="GLOBS", help="Only files with these names: *.md,*.txt; build/ takes a skipped directory."
+)
 @click.option("--exclude", metavar="GLOBS", help="No files with these names; drafts/ is a path.")
 @click.option("--ignore-dirs", metavar="NAMES", help="Directories to leave out.")
 @click.option("--strict", is_flag=True, help="Refuse a folder with files that are not text.")
@@ -57,16 +59,22 @@ def add_resource_command(
         raise click.UsageError("PATH is empty; name a folder, file or zip.")
     wanted = [*tag, *(comma_list(tags) or [])]
     limit = timeout if timeout is not None or not wait else WAIT_SECONDS
-    with opened(invocation, create=True) as store, shown_progress(invocation, "adding") as show:
-        report: ImportReport = store.add_resource(
-            source, to, parent if parent is not None else parent_auto_create,
-            create_parent=parent_auto_create is not None, tags=wanted or None, wait=wait, timeout=limit, progress=show,
-            **options,
-        )  # fmt: skip
+    output = Output(invocation)
+    try:
+        with opened(invocation, create=True) as store, shown_progress(invocation, "adding") as show:
+            report: ImportReport = store.add_resource(
+                source, to, parent if parent is not None else parent_auto_create,
+                create_parent=parent_auto_create is not None, tags=wanted or None, wait=wait, timeout=limit,
+                progress=show, **options,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        output.remark("what was imported stays, and adding it again goes on", "warn")
+        raise
     _refuse_empty_handed(source, report)
     from openviking.cli.views.report import draw_report
 
-    output = Output(invocation)
+    if report.updated_root:
+        output.remark(f"updating the earlier import at {report.root_uri}")
     output.result(report, lambda screen: draw_report(screen, report, all_files=invocation.verbose))
     if report.cancelled:
         output.remark("stopped before the end; what is reported stays, and adding it again goes on", "warn")

@@ -43,6 +43,11 @@ def padded(text: str, columns: int) -> str:
     return text + " " * max(columns - width(text), 0)
 
 
+def mode(bits: int) -> str:
+    """Permission bits as people write them: ``0644``."""
+    return f"{bits:04o}"
+
+
 def value_text(value: Any) -> str:
     """A value on one line: a list with commas, a mapping as ``key=value`` pairs."""
     if value is None or value in ("", [], {}, ()):

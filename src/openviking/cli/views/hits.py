@@ -26,7 +26,7 @@ def draw_hits(screen: Screen, query: str, result: Any) -> None:
             (f"{len(hits)} {'result' if len(hits) == 1 else 'results'}", "title"), f' for "{query}"' if query else ""
         )
     for one in getattr(result, "degraded", ()):
-        screen.line((f"without {one.stage}: {one.reason}", "warn"), wrap=True)
+        screen.line((f"{one.stage}: {one.reason}", "warn"), wrap=True)
     wanted = _wanted(query) if screen.is_terminal else frozenset()
     for number, hit in enumerate(hits, 1):
         _draw_hit(screen, number, hit, wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from openviking.cli.views.cells import EMPTY, moment, size, table
+from openviking.cli.views.cells import EMPTY, mode, moment, size, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ def _cell(field: str, value: Any) -> str:
     if field == "size" and isinstance(value, int):
         return size(value)
     if field == "mode" and isinstance(value, int):
-        return f"{value:o}"
+        return mode(value)
     if field == "mtime" and isinstance(value, int | float):
         from openviking.clock import iso
 

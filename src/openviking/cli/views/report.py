@@ -34,8 +34,14 @@ def draw_report(screen: Screen, report: ImportReport, *, all_files: bool = False
     for name, entries in groups.items():
         shown = entries if all_files else entries[:LISTED]
         for file, why in shown:
-            screen.line((f"{name}: ", "bad" if name == "failed" else "dim"), file, (f" ({why})", "dim"), indent=2)
+            kind = (f"{name}: ", "bad" if name == "failed" else "dim")
+            screen.line(kind, _name(file), (f" ({why})", "dim"), indent=2)
         if len(shown) < len(entries):
             screen.line((f"{name}: {len(entries) - len(shown)} more; -v lists all", "dim"), indent=2)
     for warning in report.warnings:
         screen.line((f"warning: {warning}", "warn"), indent=2)
+
+
+def _name(file: str) -> str:
+    """A name of a file system on one line: what is not printable is spelled out."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in file)

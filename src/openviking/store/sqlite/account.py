@@ -8,22 +8,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from openviking.clock import now_ms
-from openviking.errors import OpenVikingError, UnavailableError
-from openviking.store.batch import Applied, Operation, PutFile
+from openviking.errors import OpenVikingError, ResourceExhaustedError, UnavailableError
+from openviking.store.batch import Applied, Operation, Outcome, PutFile
 from openviking.store.jobs import NewJob
-from openviking.store.port import Analyser, Source
+from openviking.store.port import Analyser
 from openviking.store.sqlite.check import inconsistencies
 from openviking.store.sqlite.connection import Connections, translated
 from openviking.store.sqlite.contents import Contents
 from openviking.store.sqlite.jobs import SqliteJobs, enqueue
-from openviking.store.sqlite.purge import purge
+from openviking.store.sqlite.passages import Overtaken, Staged
+from openviking.store.sqlite.private import make_directory
+from openviking.store.sqlite.purge import PURGE_JOB, purge
 from openviking.store.sqlite.reanalysis import analyse_again
-from openviking.store.sqlite.view import SqliteView, get
-from openviking.store.sqlite.writing import Outcome, Writer
+from openviking.store.sqlite.staging import settle, staging
+from openviking.store.sqlite.term_counts import TermCounts
+from openviking.store.sqlite.view import SqliteView
+from openviking.store.sqlite.writing import Writer
 
 SIDECARS_JOB: Final = NewJob("sidecars", "", {}, delay=300)
-PURGE_JOB: Final = NewJob("purge", "", {}, delay=1000)
 PREPARE_JOB: Final = NewJob("prepare", "", {})
 
 
@@ -32,12 +34,15 @@ class SqliteStore:
 
     def __init__(self, directory: Path, analyser: Analyser) -> None:
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            make_directory(directory)
         except OSError as error:
             raise UnavailableError(
-                f"The data directory can't be made: {error.strerror}", service="store", reason=str(error.strerror)
+                f"The data directory {directory} can't be made: {error.strerror}",
+                service="store",
+                reason=str(error.strerror),
             ) from error
         self._analyser = analyser
+        self._term_counts = TermCounts()
         self._contents = Contents(directory / "contents")
         self._connections = Connections(directory / "store.db")
         self._jobs = SqliteJobs(self._connections)
@@ -66,21 +71,37 @@ class SqliteStore:
     def read(self) -> Iterator[SqliteView]:
         """A consistent view."""
         with self._connections.reading() as connection:
-            yield SqliteView(connection, self._contents, self._analyser)
+            yield SqliteView(connection, self._contents, self._analyser, self._term_counts)
 
     def apply(self, operations: Sequence[Operation], *, jobs: Sequence[NewJob] = (), tolerant: bool = False) -> Applied:
         """Carry out ``operations`` in one durable transaction."""
         for operation in operations:
             if isinstance(operation, PutFile):
-                self._contents.prepare(operation.content.data)
-                if operation.content.text is not None:
-                    self._contents.prepare(operation.content.text)
-        with self._connections.writing() as connection:
+                content = operation.content
+                self._contents.prepare(content.hash, content.data)
+                if content.text is not None and content.text_hash is not None:
+                    self._contents.prepare(content.text_hash, content.text)
+        with contextlib.suppress(Overtaken):
+            return self._apply(operations, jobs, tolerant=tolerant, whole=False)
+        while True:
+            # Passages that are staged from the first on fit to whatever is stored.
+            with contextlib.suppress(Overtaken):
+                return self._apply(operations, jobs, tolerant=tolerant, whole=True)
+
+    def _apply(
+        self, operations: Sequence[Operation], jobs: Sequence[NewJob], *, tolerant: bool, whole: bool
+    ) -> Applied:
+        with (
+            staging(self._connections, operations, whole=whole) as staged,
+            self._connections.writing() as connection,
+        ):
             writer = Writer(connection, self._contents, self._analyser)
-            results = [
-                _tolerated(connection, writer, operation) if tolerant else writer.apply(operation)
-                for operation in operations
-            ]
+            outcomes = tuple(
+                _tolerated(connection, writer, operation, staged.get(number))
+                if tolerant
+                else writer.apply(operation, staged.get(number))
+                for number, operation in enumerate(operations)
+            )
             if writer.close():
                 enqueue(connection, SIDECARS_JOB)
             if writer.removed:
@@ -89,33 +110,20 @@ class SqliteStore:
                 enqueue(connection, PREPARE_JOB)
             for job in jobs:
                 enqueue(connection, job)
+            if staged:
+                settle(connection, staged.values())
             self._contents.sweep(connection)
-            return Applied(
-                writer.change,
-                tuple(outcome for outcome, _, _ in results),
-                tuple(count for _, count, _ in results),
-                tuple(touched for _, _, touched in results),
-            )
-
-    def remember_source(self, location: str, root: str) -> Source:
-        """Note that ``location`` fills ``root``."""
-        with self._connections.writing() as connection:
-            found = get(connection, root)
-            if found is None:
-                raise UnavailableError(f"{root} was removed meanwhile", service="store", reason="removed")
-            row = connection.execute(
-                "INSERT INTO sources (location, node_id, updated_at) VALUES (?, ?, ?)"
-                " ON CONFLICT (location) DO UPDATE SET node_id = excluded.node_id, updated_at = excluded.updated_at RETURNING id",
-                (location, found.id, now_ms()),
-            ).fetchone()
-            return Source(int(row[0]), location, root)
+            return Applied(writer.change, outcomes)
 
     def purge(self, limit: int) -> int:
         """Clear away removed nodes."""
+        strays: list[Path] = []
+        if not self._swept:
+            self._swept = True
+            with self._connections.reading() as connection:
+                strays = self._contents.strays(connection)
         with self._connections.writing() as connection:
-            if not self._swept:
-                self._swept = True
-                self._contents.sweep_strays(connection)
+            self._contents.sweep_strays(connection, strays)
             return purge(connection, self._contents, limit)
 
     def check(self) -> list[str]:
@@ -128,13 +136,16 @@ class SqliteStore:
         self._connections.close()
 
 
-def _tolerated(connection: sqlite3.Connection, writer: Writer, operation: Operation) -> Outcome:
+def _tolerated(connection: sqlite3.Connection, writer: Writer, operation: Operation, staged: Staged | None) -> Outcome:
     connection.execute("SAVEPOINT operation")
     try:
-        outcome = writer.apply(operation)
+        outcome = writer.apply(operation, staged)
+    except (UnavailableError, ResourceExhaustedError):
+        # An outage is no fault of the operation: all others would meet it too.
+        raise
     except OpenVikingError as error:
         connection.execute("ROLLBACK TO operation")
-        writer.forget_directories()
-        outcome = (f"failed: {error.message}", 0, ())
+        writer.forget()
+        outcome = Outcome("failed", error=error)
     connection.execute("RELEASE operation")
     return outcome

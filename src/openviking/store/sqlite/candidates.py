@@ -1,36 +1,49 @@
 """Which passages may be the best for a query's terms, inside of a scope: read from postings, without their text.
 
 FTS5 lists postings without regard to how good they are. Therefore rare terms select by an exact score over all of their
-postings, more frequent ones only in pairs, and what is common only where nothing else was found.
+postings, more frequent ones in pairs, and what is left only where too few other records were found. Of one record a
+reading takes few passages, of equal contents few records: so neither a large file nor copies crowd out the rest.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from openviking.model.scope import Scope
-from openviking.store.bm25 import BODY_WEIGHT, HEADING_WEIGHT, TITLE_WEIGHT, saturation_sql
+from openviking.store.bm25 import BODY_WEIGHT, FIXED, HEADING_WEIGHT, PER_WORD, SHORTEST, TITLE_WEIGHT
 from openviking.store.sqlite.rows import VISIBLE, marks, scope_conditions
 
-NAMED_NODES: Final = 64
-"""Nodes that are looked at because the query's words are in their name."""
+FILE_LEVEL: Final = 2
 
-RECENT_POSTINGS: Final = 5000
+OF_RECORD: Final = 16
+"""Passages of one record that a reading takes; the first ones are the best by the terms that are read."""
+
+NAMED_NODES: Final = 64
+"""Nodes that are looked at because the query's words are in their name, and how many are read at a time."""
+
+BELOW_NAMED: Final = 64
+"""Nodes below a directory that are looked at because the query's words are in the directory's name."""
+
+RECENT_POSTINGS: Final = 1000
 """About so many of the newest postings of a common term are gone through before its scope is looked at."""
 
-HEADED_PASSAGES: Final = 4000
+SCOPE_PASSAGES: Final = 400
+"""So many passages of the scope, first by path, are looked through for a common term."""
+
+POSTINGS_PER_PASSAGE: Final = 4
+"""A scope is looked through whole if it has fewer passages than the term's postings divided by this."""
+
+HEADED_PASSAGES: Final = 2000
 """Passages with a common term in their title or heading that are compared; more say nothing."""
 
-COMMON_STEP: Final = 200
-"""Passages with a common term that are scored at a time."""
-
 PAIRED_TERMS: Final = 8
-"""More frequent terms that select only where another term of the query is too."""
+"""More frequent terms that select where another term of the query is too."""
 
+_NO_ID: Final = 1 << 62
 _CHUNK: Final = 2000
 _DECIMALS: Final = 9
 """Scores that are equal to so many decimals are equal: the order in which SQL sums up must not decide."""
@@ -45,6 +58,12 @@ _RANK = f"bm25(words, {TITLE_WEIGHT}, {HEADING_WEIGHT}, {BODY_WEIGHT})"
 _TEXT = "w.title || ' ' || w.heading || ' ' || w.body"
 _BELOW = "directories d CROSS JOIN nodes n ON n.directory_id = d.id CROSS JOIN passages p ON p.node_id = n.id"
 _PLACE = "CROSS JOIN nodes n ON n.id = p.node_id CROSS JOIN directories d ON d.id = n.directory_id"
+_FIRST = "CROSS JOIN directories d ON d.id = n.directory_id CROSS JOIN passages p ON p.node_id = n.id AND p.start = 0"
+_PASSAGE = "p.id, p.node_id, p.level, coalesce(n.hash, n.id)"
+_PATH = "CASE WHEN n.name = '' THEN d.path WHEN d.path = '' THEN n.name ELSE d.path || '/' || n.name END"
+
+Passage = tuple[int, int, int, bytes | int]
+"""A passage as it is read: its id, its record (node and level), and what its content is known by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,141 +76,243 @@ class Term:
     weight: float
 
 
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a reading takes: until it has ``passages``, and these have ``contents`` different contents."""
+
+    passages: int
+    contents: int
+
+
 class Candidates:
     """Finds passages of one scope in one read transaction; every answer is a list of passage ids."""
 
     def __init__(self, connection: sqlite3.Connection, scope: Scope, file_roots: frozenset[str]) -> None:
         self._sql = connection
         self._roots = scope_conditions(Scope(scope.roots, scope.excluded), file_roots)
-        conditions, self._values = scope_conditions(scope, file_roots)
-        conditions += ["(p.level = 2 OR d.dirty = 0)", VISIBLE]
-        if scope.levels:
-            conditions.append(f"p.level IN ({marks(scope.levels)})")
-            self._values += scope.levels
-        self._where = " AND ".join(conditions)
+        conditions, self._node_values = scope_conditions(scope, file_roots)
+        self._node_where = " AND ".join([*conditions, VISIBLE])
+        self._level_where = f"p.level IN ({marks(scope.levels)})" if scope.levels else "1"
+        self._levels = scope.levels
+        self._where = f"{self._node_where} AND {self._level_where} AND (p.level = {FILE_LEVEL} OR d.dirty = 0)"
+        self._values = [*self._node_values, *self._levels]
+        self._places: dict[int, tuple[str, bytes | int, int] | None] = {}
 
-    def best(self, terms: Sequence[Term], k: int) -> list[int]:
-        """The ``k`` passages that score best by ``terms`` in their text, equal scores by path, of all their postings."""
+    def best(self, terms: Sequence[Term], quota: Quota) -> list[int]:
+        """The passages that score best by ``terms`` in their text, equal scores by path, of all their postings."""
         if not terms:
             return []
         self._sql.execute(_INSTANCES)
         cursor = self._sql.execute(
-            f"SELECT f.doc, round(sum(f.weight * {saturation_sql('f.frequency', 'p.length')}), {_DECIMALS}) AS score"
-            f" FROM ({' UNION ALL '.join([_OF_TERM] * len(terms))}) f CROSS JOIN passages p ON p.id = f.doc"
-            " GROUP BY f.doc ORDER BY score DESC",
-            [value for term in terms for value in (term.weight, term.text)],
+            f"SELECT round(sum(f.weight * {saturation_sql('f.frequency', 'p.length')}), {_DECIMALS}) AS score,"
+            f" f.doc, p.node_id, p.level, p.start FROM ({' UNION ALL '.join([_OF_TERM] * len(terms))}) f"
+            f" CROSS JOIN passages p ON p.id = f.doc WHERE {self._level_where} GROUP BY f.doc ORDER BY score DESC",
+            [*(value for term in terms for value in (term.weight, term.text)), *self._levels],
         )
-        kept: list[tuple[float, str, int, int, int]] = []
-        size = k
-        while chunk := cursor.fetchmany(size):
-            if len(kept) == k and -kept[-1][0] > chunk[0][1]:
-                break
-            kept = sorted(kept + self._placed(dict(chunk)))[:k]
-            size = min(2 * size, _CHUNK)
-        cursor.close()
-        return [row[-1] for row in kept]
+        return _taken(self._in_order(cursor, quota.passages), quota)
 
-    def pairs(self, terms: Sequence[Term], first: int, k: int) -> list[int]:
-        """Up to ``k`` good passages that have two of ``terms``, one of them among the rarest from number ``first`` on."""
+    def pairs(self, terms: Sequence[Term], first: int, quota: Quota) -> list[int]:
+        """Good passages that have two of ``terms``, one of them among the rarest from number ``first`` on."""
         rest = terms[first : first + PAIRED_TERMS]
         matches = [f"({_quoted(term)} AND ({_either(rest[number:])}))" for number, term in enumerate(rest[:-1], 1)]
         if rest and first:
             matches.append(f"(({_either(rest)}) AND ({_either(terms[:first])}))")
-        return self._matching(" OR ".join(matches), k) if matches else []
+        return _taken(self._matching(" OR ".join(matches)), quota) if matches else []
 
-    def common(self, term: Term) -> Iterator[list[int]]:
-        """Passages with a common term, some at a time: by title or heading, the newest, the first of the scope, the rest."""
+    def named(self, terms: Sequence[Term], quota: Quota) -> list[int]:
+        """First passages of records whose name or tags have one of the terms, and of files in directories so named."""
+        return _taken(self._named(terms), quota) if terms else []
+
+    def whole_scope(self, most: int) -> list[int] | None:
+        """All passages of the scope if its subtrees have at most ``most`` passages, else None."""
+        conditions, values = self._roots
+        if self._count(" AND ".join(conditions), values, most + 1) > most:
+            return None
+        return [row[0] for row in self._sql.execute(f"SELECT p.id FROM {_BELOW} WHERE {self._where}", self._values)]
+
+    def more(self, terms: Sequence[Term], quota: Quota) -> Iterator[list[int]]:
+        """All passages with one of the terms, and all records with one in their path or tags, some at a time.
+
+        Begins with recent passages that have all of the terms. ``quota`` is that of each time.
+        """
+        written = [term for term in terms if term.postings]
+        if len(written) > 1:
+            yield next(self._newest(" AND ".join(map(_quoted, written)), self._border(written[0]), quota), [])
+        for term in written:
+            yield from self._with_term(term, quota)
+        for term in sorted(terms, key=lambda term: (term.names, term.text)):
+            if term.names:
+                yield from self._all_named(term, quota.passages)
+
+    def _with_term(self, term: Term, quota: Quota) -> Iterator[list[int]]:
+        """Passages with a term: by title or heading, the newest, the first of the scope, the rest."""
         heads = f"{{title heading}} : {_quoted(term)}"
         (count,) = self._sql.execute(
             "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)", (heads, HEADED_PASSAGES + 1)
         ).fetchone()
         if 0 < count <= HEADED_PASSAGES:
-            yield self._matching(heads, COMMON_STEP)
-        (last,) = self._sql.execute("SELECT coalesce(max(id), 0) FROM passages").fetchone()
-        border = last - last * RECENT_POSTINGS // max(term.postings, 1)
-        newest = self._newest(term, "w.rowid > ?", border)
-        yield [row[0] for row in newest.fetchmany(COMMON_STEP)]
-        yield [
-            row[0]
-            for row in self._sql.execute(
-                f"SELECT s.id FROM (SELECT p.id FROM {_BELOW} WHERE {self._where} LIMIT ?) s"
-                f" CROSS JOIN words w ON w.rowid = s.id WHERE instr({_TEXT}, ?)",
-                (*self._values, COMMON_STEP, term.text),
-            )
-        ]
-        for rest in (newest, self._newest(term, "w.rowid <= ?", border)):
-            while some := rest.fetchmany(COMMON_STEP):
-                yield [row[0] for row in some]
-
-    def named(self, terms: Sequence[Term]) -> list[int]:
-        """First passages of records whose name or tags have one of the terms, and of files in directories so named."""
-        if not terms:
-            return []
-        nodes = {
-            row[0]
-            for row in self._sql.execute(
-                "SELECT rowid FROM names WHERE names MATCH ? ORDER BY bm25(names), rowid LIMIT ?",
-                (_either(terms), NAMED_NODES),
-            )
-        }
-        below = self._sql.execute(
-            "SELECT n.id FROM json_each(?) j CROSS JOIN nodes o ON o.id = j.value AND o.name = ''"
-            " CROSS JOIN nodes n ON n.id IN ("
-            "  SELECT m.id FROM nodes m WHERE m.directory_id = o.directory_id ORDER BY m.name LIMIT ?)",
-            (json.dumps(sorted(nodes)), NAMED_NODES // 4),
-        )
-        nodes.update(row[0] for row in below.fetchall())
+            yield _taken(self._matching(heads), quota)
+        border = self._border(term)
+        newest = self._newest(_quoted(term), border, quota)
+        yield next(newest, [])
+        few = max(SCOPE_PASSAGES, term.postings // POSTINGS_PER_PASSAGE)
+        narrow = self._count(self._where, self._values, few + 1) <= few
         rows = self._sql.execute(
-            f"SELECT p.id FROM json_each(?) j CROSS JOIN passages p ON p.node_id = j.value {_PLACE}"
-            f" WHERE p.start = 0 AND {self._where}",
-            (json.dumps(sorted(nodes)), *self._values),
+            f"SELECT s.* FROM (SELECT {_PASSAGE} FROM {_BELOW} WHERE {self._where} LIMIT ?) s"
+            f" CROSS JOIN words w ON w.rowid = s.id WHERE instr({_TEXT}, ?)",
+            (*self._values, few if narrow else SCOPE_PASSAGES, term.text),
         )
-        return [row[0] for row in rows]
+        while some := rows.fetchmany(quota.passages):
+            yield _taken(some, quota)
+        if narrow:
+            return
+        yield from newest
+        yield from self._newest(_quoted(term), 0, quota, border + 1)
 
-    def whole_scope(self, terms: Sequence[Term], most: int) -> list[int] | None:
-        """All passages of the scope that may match if its subtrees have at most ``most`` passages, else None."""
-        conditions, values = self._roots
+    def _count(self, where: str, values: Sequence[Any], most: int) -> int:
+        """How many passages there are, at most ``most``."""
         (count,) = self._sql.execute(
-            f"SELECT count(*) FROM (SELECT 1 FROM {_BELOW} WHERE {' AND '.join(conditions)} LIMIT ?)",
-            (*values, most + 1),
+            f"SELECT count(*) FROM (SELECT 1 FROM {_BELOW} WHERE {where} LIMIT ?)", (*values, most)
         ).fetchone()
-        if count > most:
-            return None
-        texts: list[Any] = []
-        has_term = ""
-        if not any(term.names for term in terms):
-            texts = [term.text for term in terms if term.postings]
-            has_term = f" AND ({' OR '.join([f'instr({_TEXT}, ?)'] * len(texts)) or '0'})"
-        rows = self._sql.execute(
-            f"SELECT p.id FROM {_BELOW} CROSS JOIN words w ON w.rowid = p.id WHERE {self._where}{has_term}",
-            (*self._values, *texts),
-        )
-        return [row[0] for row in rows]
+        return int(count)
 
-    def _placed(self, scores: dict[int, float]) -> list[tuple[float, str, int, int, int]]:
-        """Those of the passages that are in the scope, as (minus score, path, level, start, id)."""
-        rows = self._sql.execute(
-            "SELECT p.id, CASE WHEN n.name = '' THEN d.path WHEN d.path = '' THEN n.name ELSE d.path || '/' || n.name END,"
-            f" p.level, p.start FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value {_PLACE} WHERE {self._where}",
-            (json.dumps(list(scores)), *self._values),
-        )
-        return [(-scores[one], path, level, start, one) for one, path, level, start in rows]
+    def _border(self, term: Term) -> int:
+        """Behind which passage about `RECENT_POSTINGS` postings of a term are."""
+        (last,) = self._sql.execute("SELECT coalesce(max(id), 0) FROM passages").fetchone()
+        return int(max(last - last * RECENT_POSTINGS // term.postings, 0))
 
-    def _newest(self, term: Term, condition: str, value: int) -> sqlite3.Cursor:
+    def _newest(self, match: str, above: int, quota: Quota, below: int = _NO_ID) -> Iterator[list[int]]:
+        """Passages of an FTS5 query in the scope, newest first, some at a time; of a large file not all."""
+        size = quota.passages
+        while below > above:
+            rows = self._sql.execute(
+                f"SELECT {_PASSAGE} FROM words w CROSS JOIN passages p ON p.id = w.rowid {_PLACE}"
+                f" WHERE words MATCH ? AND w.rowid > ? AND w.rowid < ? AND {self._where} ORDER BY w.rowid DESC",
+                (match, above, below, *self._values),
+            )
+            last = None
+            while last is None and (some := rows.fetchmany(size)):
+                yield _taken(some, quota)
+                if len(some) == size and some[-1][1] == some[size // 2][1]:
+                    last = some[-1]
+            if last is None:
+                return
+            # A file's passages are stored one behind the other: go on in front of them.
+            row = self._sql.execute(
+                "SELECT id FROM passages WHERE id < ? AND node_id <> ? ORDER BY id DESC LIMIT 1", last[:2]
+            ).fetchone()
+            below = row[0] + 1 if row else 0
+
+    def _named(self, terms: Sequence[Term]) -> Iterator[Passage]:
+        nodes = self._sql.execute(
+            "SELECT rowid FROM names WHERE names MATCH ? ORDER BY bm25(names), rowid", (_either(terms),)
+        )
+        while some := [row[0] for row in nodes.fetchmany(NAMED_NODES)]:
+            yield from self._sql.execute(
+                f"SELECT {_PASSAGE} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value {_FIRST} WHERE {self._where}",
+                (json.dumps(some), *self._values),
+            )
+            yield from self._sql.execute(
+                f"SELECT {_PASSAGE} FROM json_each(?) j CROSS JOIN nodes o ON o.id = j.value AND o.name = ''"
+                " CROSS JOIN directories e ON e.id = o.directory_id AND e.path >= ' ' CROSS JOIN nodes n ON n.id IN ("
+                f"  SELECT m.id FROM directories s CROSS JOIN nodes m ON m.directory_id = s.id WHERE {_inside('s', 'e')}"
+                "  ORDER BY s.path LIMIT ?)"
+                f" {_FIRST} WHERE {self._where}",
+                (json.dumps(some), BELOW_NAMED, *self._values),
+            )
+
+    def _all_named(self, term: Term, size: int) -> Iterator[list[int]]:
+        """First passages of the records with a term in their path or tags, some at a time: first those of the scope."""
+        rows = self._sql.execute(
+            f"SELECT p.id FROM {_BELOW} AND p.start = 0 WHERE {self._where} LIMIT ?", (*self._values, size)
+        )
+        yield [row[0] for row in rows]
+        rows = self._sql.execute(
+            f"SELECT p.id FROM names m CROSS JOIN nodes n ON n.id = m.rowid {_FIRST}"
+            f" WHERE names MATCH ? AND {self._where} ORDER BY m.rowid DESC",
+            (_quoted(term), *self._values),
+        )
+        while some := rows.fetchmany(size):
+            yield [row[0] for row in some]
+        rows = self._sql.execute(
+            "SELECT p.id FROM names m CROSS JOIN nodes o ON o.id = m.rowid AND o.name = ''"
+            " CROSS JOIN directories e ON e.id = o.directory_id AND e.path >= ' '"
+            f" CROSS JOIN directories d ON {_inside('d', 'e')}"
+            " CROSS JOIN nodes n ON n.directory_id = d.id CROSS JOIN passages p ON p.node_id = n.id AND p.start = 0"
+            f" WHERE names MATCH ? AND {self._where}",
+            (f"name : {_quoted(term)}", *self._values),
+        )
+        while some := rows.fetchmany(size):
+            yield [row[0] for row in some]
+
+    def _in_order(self, cursor: sqlite3.Cursor, size: int) -> Iterator[Passage]:
+        """Those of scored passages that are in the scope, in the order of scores, equal ones by path."""
+        held: list[tuple[float, str, int, int, Passage]] = []
+        while chunk := cursor.fetchmany(size):
+            self._place({row[2] for row in chunk})
+            for score, passage, node, level, start in chunk:
+                place = self._places[node]
+                if place is not None and (level == FILE_LEVEL or not place[2]):
+                    held.append((-score, place[0], level, start, (passage, node, level, place[1])))
+            held.sort()
+            equal = next((number for number, row in enumerate(held) if -row[0] <= chunk[-1][0]), len(held))
+            yield from (row[-1] for row in held[:equal])
+            del held[:equal]
+            size = min(2 * size, _CHUNK)
+        yield from (row[-1] for row in held)
+
+    def _place(self, nodes: set[int]) -> None:
+        """Look up nodes: their path, content and change that waits, or that they are out of the scope."""
+        new = [node for node in nodes if node not in self._places]
+        self._places.update(dict.fromkeys(new))
+        for node, *place in self._sql.execute(
+            f"SELECT n.id, {_PATH}, coalesce(n.hash, n.id), d.dirty FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
+            f" CROSS JOIN directories d ON d.id = n.directory_id WHERE {self._node_where}",
+            (json.dumps(new), *self._node_values),
+        ):
+            self._places[node] = (place[0], place[1], place[2])
+
+    def _matching(self, match: str) -> sqlite3.Cursor:
+        """The passages of an FTS5 query in the scope, by FTS5's own BM25."""
         return self._sql.execute(
-            f"SELECT w.rowid FROM words w CROSS JOIN passages p ON p.id = w.rowid {_PLACE}"
-            f" WHERE words MATCH ? AND {condition} AND {self._where} ORDER BY w.rowid DESC",
-            (_quoted(term), value, *self._values),
+            f"SELECT {_PASSAGE} FROM words w CROSS JOIN passages p ON p.id = w.rowid {_PLACE}"
+            f" WHERE words MATCH ? AND {self._where} ORDER BY {_RANK}, w.rowid",
+            (match, *self._values),
         )
 
-    def _matching(self, match: str, k: int) -> list[int]:
-        """Up to ``k`` passages of an FTS5 query in the scope, by FTS5's own BM25."""
-        rows = self._sql.execute(
-            f"SELECT w.rowid FROM words w CROSS JOIN passages p ON p.id = w.rowid {_PLACE}"
-            f" WHERE words MATCH ? AND {self._where} ORDER BY {_RANK}, w.rowid LIMIT ?",
-            (match, *self._values, k),
-        )
-        return [row[0] for row in rows]
+
+def saturation_sql(frequency: str, length: str) -> str:
+    """`openviking.store.bm25.saturation` as an SQL expression of two column names."""
+    return f"{frequency} / ({frequency} + {FIXED!r} + {PER_WORD!r} * max({length}, {SHORTEST}))"
+
+
+def _inside(one: str, other: str) -> str:
+    """SQL for "the path of ``one`` is that of ``other`` or below it". "0" is the character after "/"."""
+    return (
+        f"{one}.path >= {other}.path AND {one}.path < {other}.path || '0'"
+        f" AND substr({one}.path || '/', 1, length({other}.path) + 1) = {other}.path || '/'"
+    )
+
+
+def _taken(rows: Iterable[Passage], quota: Quota) -> list[int]:
+    """Passages from an ordered reading, `OF_RECORD` of a record, and records with one content as many as contents."""
+    ids: list[int] = []
+    taken: dict[tuple[int, int], int] = {}
+    copies: dict[bytes | int, set[int]] = {}
+    for passage, node, level, content in rows:
+        count = taken.get((node, level), 0)
+        if not count:
+            nodes = copies.setdefault(content, set())
+            if len(nodes) >= max(quota.contents, OF_RECORD) and node not in nodes:
+                continue
+            nodes.add(node)
+        elif count >= OF_RECORD:
+            continue
+        taken[node, level] = count + 1
+        ids.append(passage)
+        if len(ids) >= quota.passages and len(copies) >= quota.contents:
+            break
+    return ids
 
 
 def _either(terms: Sequence[Term]) -> str:

@@ -6,6 +6,13 @@ import sqlite3
 from typing import Final
 
 from openviking.store.sqlite.contents import Contents
+from openviking.store.sqlite.schema import GRAVE
+
+_KEPT: Final = (
+    "node_id NOT IN (SELECT n.id FROM directories d JOIN nodes n ON n.directory_id = d.id"
+    " WHERE d.path >= char(0) AND d.path < ' ')"
+)
+"""What is removed is cleared away in pieces, and what is staged grows in pieces."""
 
 _CHECKS: Final = {
     "directory {0!r} has no parent": (
@@ -25,7 +32,9 @@ _CHECKS: Final = {
         "SELECT id FROM nodes n WHERE hash IS NOT NULL AND NOT (EXISTS (SELECT 1 FROM contents c WHERE c.hash = n.hash)"
         " AND (text_hash IS NULL OR EXISTS (SELECT 1 FROM contents c WHERE c.hash = n.text_hash)))"
     ),
-    "file {0} has neither bytes nor a directory's empty name": "SELECT id FROM nodes WHERE (name = '') <> (hash IS NULL)",
+    "file {0} has neither bytes nor a directory's empty name": (
+        f"SELECT id FROM nodes WHERE (name = '') <> (hash IS NULL) AND directory_id <> {GRAVE}"
+    ),
     "content {0} belongs to no node": (
         "SELECT hex(hash) FROM contents c WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.hash = c.hash)"
         " AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.text_hash = c.hash)"
@@ -36,11 +45,11 @@ _CHECKS: Final = {
     ),
     "the passages of node {0} leave a gap or overlap": (
         'SELECT DISTINCT node_id FROM (SELECT node_id, start, lag("end", 1, 0) OVER ('
-        "PARTITION BY node_id, level ORDER BY start, id) AS before FROM passages) WHERE start <> before"
+        f"PARTITION BY node_id, level ORDER BY start, id) AS before FROM passages) WHERE start <> before AND {_KEPT}"
     ),
     "the passages of node {0} do not cover its text": (
         "SELECT n.id FROM nodes n JOIN contents c ON c.hash = n.text_hash LEFT JOIN passages p ON p.node_id = n.id"
-        ' GROUP BY n.id HAVING coalesce(max(p."end"), 0) <> c.size'
+        f' GROUP BY n.id HAVING coalesce(max(p."end"), 0) <> c.size AND {_KEPT.replace("node_id", "n.id")}'
     ),
     "passage {0} has no postings": "SELECT id FROM passages WHERE id NOT IN (SELECT id FROM words_docsize)",
     "posting list {0} has no passage": "SELECT id FROM words_docsize WHERE id NOT IN (SELECT id FROM passages)",
@@ -59,9 +68,12 @@ _CHECKS: Final = {
         "SELECT d.path FROM directories d JOIN directories p ON p.id = d.parent_id"
         " WHERE d.dirty > 0 AND p.dirty = 0 AND p.path >= ' '"
     ),
+    "{0!r} is not listed under the depth of its path": (
+        "SELECT path FROM directories WHERE (path = '' OR path >= ' ')"
+        " AND depth <> length(path) - length(replace(path, '/', '')) + (path <> '')"
+    ),
     "the count of {0} is wrong": (
         "SELECT name FROM meta WHERE name = 'passages' AND value <> (SELECT count(*) FROM passages)"
-        " OR name = 'terms' AND value <> (SELECT coalesce(sum(length), 0) FROM passages)"
     ),
 }
 

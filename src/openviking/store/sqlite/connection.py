@@ -12,31 +12,71 @@ from pathlib import Path
 from typing import Final
 
 from openviking.errors import FailedPreconditionError, ResourceExhaustedError, UnavailableError
-from openviking.store.sqlite.schema import migrate
+from openviking.store.sqlite.private import make_file
+from openviking.store.sqlite.schema import migrate, recognise
 from openviking.uri import context_type, owner
 
 BUSY_TIMEOUT_S: Final = 30.0
 CLOSING_TIMEOUT_S: Final = 30.0
 """How long closing waits for reads that are under way; what still reads then closes its connection itself."""
 
+MAPPED_BYTES: Final = 256 * 1024 * 1024
+"""What is mapped counts as the process's own memory, so that a large store must not be mapped whole."""
+
 IDLE_READERS: Final = 8
-_BUSY_LOOK_S: Final = 0.005
+
+LOOK_S: Final = 0.005
+"""How often a writer looks whether the lock is free. SQLite's own waiting looks ever more rarely, and finds it taken."""
+
+LONG_S: Final = 0.02
+PAUSE_S: Final = 0.01
+"""A thread that had the lock for longer than the one leaves it free for the other, so that everybody gets a turn."""
+
 MINIMUM: Final = (3, 40, 0)
+_PRIMARY: Final = 0xFF
+"""The part of an error code of SQLite that names its kind."""
 
 
 @contextlib.contextmanager
-def translated() -> Iterator[None]:
+def translated(path: Path | None = None) -> Iterator[None]:
     """Turns SQLite's errors into ours: an outage of the store is never mistaken for an empty answer."""
     try:
         yield
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        if code == sqlite3.SQLITE_FULL:
             raise ResourceExhaustedError(f"The disk is full: {error}", resource="store") from error
+        if code & _PRIMARY in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise _busy(str(error)) from error
+        if code & _PRIMARY in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}:
+            raise UnavailableError(
+                f"The store can't be written: {error}. {path or 'Its file'}, the files beside it and their directory"
+                " must be writable",
+                service="store",
+                reason=str(error),
+            ) from error
         damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.OperationalError | sqlite3.ProgrammingError
         )
         state = "is damaged" if damaged else "does not answer"
         raise UnavailableError(f"The store {state}: {error}", service="store", reason=str(error)) from error
+    except MemoryError as error:
+        # SQLite says so too where a damaged page claims to hold gigabytes.
+        raise UnavailableError(
+            "The store does not answer: there is not enough memory, or it is damaged",
+            service="store",
+            reason="out of memory",
+        ) from error
+
+
+def _busy(reason: str) -> UnavailableError:
+    error = UnavailableError(
+        f"The store is busy: others have been writing for {BUSY_TIMEOUT_S:g} s; try again",
+        service="store",
+        reason=reason,
+    )
+    error.details["retryable"] = True
+    return error
 
 
 class Connections:
@@ -59,10 +99,20 @@ class Connections:
         self._reading = 0
         self._local = threading.local()
         self._closed = False
-        with translated():
+        try:
+            make_file(self._path)
+        except OSError as error:
+            raise UnavailableError(
+                f"The store's file {self._path} can't be made: {error.strerror}",
+                service="store",
+                reason=str(error.strerror),
+            ) from error
+        with translated(self._path):
             self._writer = self._open(create=True)
             try:
                 migrate(self._writer)
+                # Who waits for the lock is `_begin`.
+                self._writer.execute("PRAGMA busy_timeout = 0")
             except BaseException:
                 self._writer.close()
                 raise
@@ -83,7 +133,7 @@ class Connections:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA secure_delete = FAST")
             connection.execute("PRAGMA cache_size = -32768")
-            connection.execute("PRAGMA mmap_size = 1073741824")
+            connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
             connection.create_function("context_type", 1, context_type, deterministic=True)
             connection.create_function("owner", 1, owner, deterministic=True)
         except BaseException:
@@ -93,11 +143,16 @@ class Connections:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction: committed durably at the end, undone by any error."""
+        """One write transaction: committed durably at the end, undone by any error.
+
+        Raises `UnavailableError`, with ``retryable`` in its details, when others don't let go of the lock.
+        """
+        time.sleep(max(getattr(self._local, "pause_until", 0.0) - time.monotonic(), 0.0))
         with self._lock:
             self._check_usable()
-            with translated():
-                self._writer.execute("BEGIN IMMEDIATE")
+            with translated(self._path):
+                self._begin()
+                begun = time.monotonic()
                 try:
                     yield self._writer
                     self._writer.execute("COMMIT")
@@ -105,12 +160,29 @@ class Connections:
                     if self._writer.in_transaction:
                         self._writer.execute("ROLLBACK")
                     raise
+                finally:
+                    ended = time.monotonic()
+                    if ended - begun > LONG_S:
+                        self._local.pause_until = ended + PAUSE_S
+
+    def _begin(self) -> None:
+        """Take the lock as soon as nobody has it."""
+        deadline = time.monotonic() + BUSY_TIMEOUT_S
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+            time.sleep(LOOK_S)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One consistent state; inside of it the same thread gets the same state again."""
         outer: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        with translated():
+        with translated(self._path):
             if outer is not None:
                 yield outer
                 return
@@ -186,10 +258,11 @@ def _keep_log(connection: sqlite3.Connection) -> None:
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
+            recognise(connection)
             connection.execute("PRAGMA journal_mode = WAL")
-            return
         except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() >= deadline:
+            if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
-        time.sleep(_BUSY_LOOK_S)
+        else:
+            return
+        time.sleep(LOOK_S)

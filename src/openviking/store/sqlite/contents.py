@@ -12,12 +12,14 @@ import hashlib
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from openviking.clock import now_ms
 from openviking.errors import ResourceExhaustedError, UnavailableError
+from openviking.store.sqlite.private import make_directory, opener
 
 INLINE_BYTES: Final = 256 * 1024
 GRACE_MS: Final = 600_000
@@ -31,15 +33,18 @@ class Contents:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def prepare(self, data: bytes) -> None:
-        """Write a large content to disk ahead of the transaction, so that the lock is held briefly."""
-        if len(data) > INLINE_BYTES:
-            self._write(hashlib.sha256(data).digest(), data)
+    def prepare(self, digest: bytes, data: bytes) -> None:
+        """Write a large content to disk ahead of the transaction, so that the lock is held briefly.
+
+        A file that is there already is kept if it has the bytes that it should have.
+        """
+        if len(data) > INLINE_BYTES and not self._sound(digest, data):
+            self._write(digest, data)
 
     def put(self, connection: sqlite3.Connection, digest: bytes, data: bytes) -> None:
         """Make sure that ``data`` is stored under ``digest``, inside of a write transaction."""
         large = len(data) > INLINE_BYTES
-        if large:
+        if large and not self._complete(digest, len(data)):
             self._write(digest, data)
         connection.execute(
             "INSERT INTO contents (hash, size, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -47,7 +52,10 @@ class Contents:
         )
 
     def get(self, connection: sqlite3.Connection, digest: bytes) -> bytes:
-        """The content stored under ``digest``."""
+        """The content stored under ``digest``.
+
+        Raises `UnavailableError` if it is missing, or if a large one's bytes have another SHA-256.
+        """
         row = connection.execute("SELECT data, size FROM contents WHERE hash = ?", (digest,)).fetchone()
         if row is None:
             raise _missing(digest, "no row has it")
@@ -57,6 +65,8 @@ class Contents:
             data = self._path(digest).read_bytes()
         if len(data) != row[1]:
             raise _missing(digest, f"its file has {len(data)} bytes of {row[1]}")
+        if hashlib.sha256(data).digest() != digest:
+            raise _damaged(digest)
         return data
 
     def slice(self, connection: sqlite3.Connection, digest: bytes, start: int, end: int) -> bytes:
@@ -103,17 +113,23 @@ class Contents:
                     swept += 1
         return swept
 
-    def sweep_strays(self, connection: sqlite3.Connection) -> int:
-        """Delete old files that no row names (a writer died before its commit), under the write lock; how many."""
-        swept = 0
+    def strays(self, connection: sqlite3.Connection) -> list[Path]:
+        """Old files that no row names: a writer died before its commit. Looks at every file, so not under the lock."""
+        found = []
         for file in self._directory.glob("??/*"):
             # A file may vanish meanwhile: writers name theirs without holding the lock.
             with contextlib.suppress(OSError):
                 old = file.stat().st_mtime * 1000 < now_ms() - STRAY_MS
                 if old and not self._named(connection, file.name):
+                    found.append(file)
+        return found
+
+    def sweep_strays(self, connection: sqlite3.Connection, found: Iterable[Path]) -> None:
+        """Delete those of `strays` that still no row names, under the write lock."""
+        for file in found:
+            if not self._named(connection, file.name):
+                with contextlib.suppress(OSError):
                     file.unlink(missing_ok=True)
-                    swept += 1
-        return swept
 
     def damaged(self, connection: sqlite3.Connection) -> list[bytes]:
         """Digests of contents that are missing, cut short or not what their digest says."""
@@ -124,7 +140,7 @@ class Contents:
             except UnavailableError:
                 found.append(digest)
                 continue
-            if len(data) != size or hashlib.sha256(data).digest() != digest:
+            if len(data) != size or (size <= INLINE_BYTES and hashlib.sha256(data).digest() != digest):
                 found.append(digest)
         return found
 
@@ -144,19 +160,26 @@ class Contents:
         name = digest.hex()
         return self._directory / name[:2] / name
 
-    @staticmethod
-    def _complete(path: Path, size: int) -> bool:
-        return path.is_file() and path.stat().st_size == size
+    def _complete(self, digest: bytes, size: int) -> bool:
+        try:
+            there = self._path(digest).stat()
+        except OSError:
+            return False
+        return stat.S_ISREG(there.st_mode) and there.st_size == size
+
+    def _sound(self, digest: bytes, data: bytes) -> bool:
+        try:
+            return self._complete(digest, len(data)) and self._path(digest).read_bytes() == data
+        except OSError:
+            return False
 
     def _write(self, digest: bytes, data: bytes) -> None:
         path = self._path(digest)
         temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         try:
-            if self._complete(path, len(data)):
-                return
             made = not path.parent.is_dir()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("xb") as file:
+            make_directory(path.parent)
+            with open(temporary, "xb", opener=opener) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
@@ -182,6 +205,11 @@ class Contents:
 
 def _missing(digest: bytes, why: str) -> UnavailableError:
     return UnavailableError(f"The content {digest.hex()} is not in the store: {why}", service="store", reason=why)
+
+
+def _damaged(digest: bytes) -> UnavailableError:
+    why = "its file has other bytes"
+    return UnavailableError(f"The content {digest.hex()} is damaged: {why}", service="store", reason=why)
 
 
 def _sync_directory(path: Path) -> None:

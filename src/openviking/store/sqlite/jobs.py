@@ -6,11 +6,15 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Sequence
+from typing import Final
 
 from openviking.clock import now_ms
-from openviking.store.jobs import Job, NewJob
+from openviking.store.jobs import MAX_ATTEMPTS, Job, NewJob
 from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.rows import marks
+
+_CLAIMED: Final = "RETURNING id, kind, key, payload, attempt"
+_ENDED: Final = f"the process ended in each of {MAX_ATTEMPTS} attempts before the job was done"
 
 
 def enqueue(connection: sqlite3.Connection, job: NewJob) -> int:
@@ -38,28 +42,50 @@ class SqliteJobs:
         with self._connections.writing() as connection:
             return enqueue(connection, job)
 
+    def start(self, job: NewJob, lease_ms: int) -> Job:
+        """``job``, queued and claimed at once."""
+        now, lease, payload = now_ms(), secrets.token_hex(8), json.dumps(job.payload)
+        with self._connections.writing() as connection:
+            row = connection.execute(
+                "UPDATE jobs SET state = 'running', payload = ?, attempt = 1, lease = ?, lease_until = ?"
+                f" WHERE kind = ? AND key = ? AND state = 'queued' {_CLAIMED}",
+                (payload, lease, now + lease_ms, job.kind, job.key),
+            ).fetchone()
+            if row is None:
+                row = connection.execute(
+                    "INSERT INTO jobs (kind, key, payload, state, attempt, due, lease, lease_until)"
+                    f" VALUES (?, ?, ?, 'running', 1, ?, ?, ?) {_CLAIMED}",
+                    (job.kind, job.key, payload, now, lease, now + lease_ms),
+                ).fetchone()
+        return _job(row, lease)
+
     def claim(
-        self, kinds: Sequence[str], lease_ms: int, *, only: int | None = None, due_only: bool = True
+        self, kinds: Sequence[str], lease_ms: int, *, up_to: int | None = None, due_only: bool = True
     ) -> Job | None:
-        """The next job to work on, oldest first."""
+        """The next job to work on, the one that is due for longest."""
         now = now_ms()
+        due = "due <= ?" if due_only else "(due <= ? OR attempt = 0)"
         wanted = (
-            f"kind IN ({marks(kinds)}) AND (state = 'queued' AND due <= ? OR state = 'running' AND lease_until < ?)"
-            + (" AND id = ?" if only is not None else "")
+            f"kind IN ({marks(kinds)}) AND id <= ?"
+            f" AND (state = 'queued' AND {due} OR state = 'running' AND lease_until < ?)"
         )
-        values = (*kinds, now if due_only else 1 << 62, now, *(() if only is None else (only,)))
+        values = (*kinds, 1 << 62 if up_to is None else up_to, now, now)
         with self._connections.reading() as connection:
             if connection.execute(f"SELECT 1 FROM jobs WHERE {wanted} LIMIT 1", values).fetchone() is None:
                 return None
         with self._connections.writing() as connection:
+            connection.execute(
+                f"UPDATE jobs SET state = 'failed', error = ?, lease = NULL, lease_until = NULL"
+                f" WHERE kind IN ({marks(kinds)}) AND state = 'running' AND lease_until < ? AND attempt >= ?",
+                (_ENDED, *kinds, now, MAX_ATTEMPTS),
+            )
             lease = secrets.token_hex(8)
             row = connection.execute(
                 f"UPDATE jobs SET state = 'running', attempt = attempt + 1, lease = ?, lease_until = ?"
-                f" WHERE id = (SELECT id FROM jobs WHERE {wanted} ORDER BY due, id LIMIT 1)"
-                " RETURNING id, kind, key, payload, attempt",
+                f" WHERE id = (SELECT id FROM jobs WHERE {wanted} ORDER BY due, id LIMIT 1) {_CLAIMED}",
                 (lease, now + lease_ms, *values),
             ).fetchone()
-        return Job(row[0], row[1], row[2], json.loads(row[3]), row[4], lease) if row else None
+        return _job(row, lease) if row else None
 
     def renew(self, job: Job, lease_ms: int) -> bool:
         """Keep the lease; False if it was lost."""
@@ -72,24 +98,32 @@ class SqliteJobs:
                 > 0
             )
 
-    def finish(self, job: Job) -> None:
-        """Forget a job that is done."""
+    def finish(self, job: Job, *, succeeded: bool = True) -> None:
+        """Forget a job that is over."""
         with self._connections.writing() as connection:
-            connection.execute("DELETE FROM jobs WHERE id = ? AND lease = ?", (job.id, job.lease))
+            held = connection.execute("DELETE FROM jobs WHERE id = ? AND lease = ?", (job.id, job.lease)).rowcount
+            if held and succeeded:
+                connection.execute(
+                    "DELETE FROM jobs WHERE kind = ? AND key = ? AND state = 'failed' AND id < ?",
+                    (job.kind, job.key, job.id),
+                )
 
-    def fail(self, job: Job, error: str, *, retry_in: int | None) -> None:
+    def fail(self, job: Job, error: str, *, retry_in: int) -> None:
         """Note a failed attempt."""
         with self._connections.writing() as connection:
-            waiting = connection.execute(
-                "SELECT 1 FROM jobs WHERE kind = ? AND key = ? AND state = 'queued'", (job.kind, job.key)
-            ).fetchone()
-            if retry_in is not None and waiting is not None:
-                connection.execute("DELETE FROM jobs WHERE id = ? AND lease = ?", (job.id, job.lease))
-                return
-            connection.execute(
-                "UPDATE jobs SET state = ?, due = ?, error = ?, lease = NULL, lease_until = NULL WHERE id = ? AND lease = ?",
-                ("failed" if retry_in is None else "queued", now_ms() + (retry_in or 0), error, job.id, job.lease),
-            )
+            if job.attempt < MAX_ATTEMPTS:
+                _requeue(connection, job, due=now_ms() + retry_in, attempt=job.attempt, error=error)
+            else:
+                connection.execute(
+                    "UPDATE jobs SET state = 'failed', error = ?, lease = NULL, lease_until = NULL"
+                    " WHERE id = ? AND lease = ?",
+                    (error, job.id, job.lease),
+                )
+
+    def give_back(self, job: Job) -> None:
+        """Queue an interrupted job again."""
+        with self._connections.writing() as connection:
+            _requeue(connection, job, due=now_ms(), attempt=job.attempt - 1, error="")
 
     def waiting(self, up_to: int | None = None) -> dict[str, int]:
         """Jobs that are not done, by kind."""
@@ -107,11 +141,14 @@ class SqliteJobs:
             row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'").fetchone()
             return int(row[0]) if row else 0
 
-    def next_due(self) -> int | None:
+    def next_due(self, kinds: Sequence[str] | None = None) -> int | None:
         """When the next job may be claimed."""
+        narrowed = "" if kinds is None else f" AND kind IN ({marks(kinds)})"
         with self._connections.reading() as connection:
             row = connection.execute(
-                "SELECT min(CASE WHEN state = 'queued' THEN due ELSE lease_until END) FROM jobs WHERE state <> 'failed'"
+                "SELECT min(CASE WHEN state = 'queued' THEN due ELSE lease_until END) FROM jobs"
+                f" WHERE state <> 'failed'{narrowed}",
+                tuple(kinds or ()),
             ).fetchone()
             return None if row[0] is None else int(row[0])
 
@@ -122,3 +159,25 @@ class SqliteJobs:
                 "SELECT id, kind, key, payload, attempt, error FROM jobs WHERE state = 'failed' ORDER BY id"
             )
             return [(Job(row[0], row[1], row[2], json.loads(row[3]), row[4], ""), row[5]) for row in rows]
+
+
+def _job(row: tuple[int, str, str, str, int], lease: str) -> Job:
+    return Job(row[0], row[1], row[2], json.loads(row[3]), row[4], lease)
+
+
+def _requeue(connection: sqlite3.Connection, job: Job, *, due: int, attempt: int, error: str) -> None:
+    """Queue a job again that its holder did not finish.
+
+    The same work that was asked for meanwhile joins it, and not the reverse: whoever waits for this id must not take
+    the work for done, and what was asked for again and again must be given up at last.
+    """
+    if connection.execute("SELECT 1 FROM jobs WHERE id = ? AND lease = ?", (job.id, job.lease)).fetchone() is None:
+        return
+    twin = connection.execute(
+        "DELETE FROM jobs WHERE kind = ? AND key = ? AND state = 'queued' RETURNING payload", (job.kind, job.key)
+    ).fetchone()
+    connection.execute(
+        "UPDATE jobs SET state = 'queued', due = ?, attempt = ?, error = ?, payload = coalesce(?, payload),"
+        " lease = NULL, lease_until = NULL WHERE id = ?",
+        (due, attempt, error, twin[0] if twin else None, job.id),
+    )

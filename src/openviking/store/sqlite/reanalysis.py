@@ -24,4 +24,6 @@ def analyse_again(connection: sqlite3.Connection, analyser: Analyser) -> bool:
                 drop_passages(connection, node_id, level)
             connection.execute("UPDATE directories SET dirty = max(dirty, 1) WHERE id = ?", (directory,))
     connection.execute("UPDATE meta SET value = ? WHERE name = 'analyser'", (analyser.version,))
+    if rows:
+        connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'change'")
     return bool(rows)

@@ -9,10 +9,10 @@ from openviking.model.node import Node
 from openviking.model.scope import Scope
 
 COLUMNS: Final = (
-    "n.id, d.path, n.name, n.size, n.hash, n.text_hash, n.encoding, n.abstract, n.created_at, n.updated_at,"
-    " n.source_id, n.source_name, n.source_hash"
+    "n.id, d.path, n.name, n.size, n.hash, n.text_hash, n.encoding, n.kind, n.abstract, n.created_at,"
+    " n.updated_at, n.source_id, n.source_name, n.source_hash"
 )
-COLUMN_COUNT: Final = 13
+COLUMN_COUNT: Final = 14
 JOINED: Final = "nodes n CROSS JOIN directories d ON d.id = n.directory_id"
 
 VISIBLE: Final = "substr(n.name, 1, 1) <> '.'"
@@ -31,7 +31,8 @@ def node(row: Sequence[Any]) -> Node:
     path = directory if name == "" else (f"{directory}/{name}" if directory else name)
     return Node(
         id=row[0], path=path, is_dir=name == "", size=row[3], hash=row[4], text_hash=row[5], encoding=row[6],
-        abstract=row[7], created_at=row[8], updated_at=row[9], source_id=row[10], source_name=row[11], source_hash=row[12],
+        kind=row[7], abstract=row[8], created_at=row[9], updated_at=row[10], source_id=row[11], source_name=row[12],
+        source_hash=row[13],
     )  # fmt: skip
 
 

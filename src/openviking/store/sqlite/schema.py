@@ -17,21 +17,25 @@ REMOVED: Final = "\x00"
 GRAVE: Final = 0
 """The directory id under which removed single files wait for the purge."""
 
+APPLICATION: Final = int.from_bytes(b"OVik")
+"""Stands in the header of every database of ours (``PRAGMA application_id``)."""
+
 _FIRST = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO meta VALUES ('change', 0), ('passages', 0), ('terms', 0), ('analyser', NULL);
+INSERT INTO meta VALUES ('change', 0), ('forgotten', 0), ('passages', 0), ('analyser', NULL);
 
 CREATE TABLE directories (
     id INTEGER PRIMARY KEY,
     parent_id INTEGER,
     path TEXT NOT NULL UNIQUE,
     name TEXT NOT NULL,
+    depth INTEGER NOT NULL,
     context_type TEXT NOT NULL,
     owner TEXT NOT NULL,
     dirty INTEGER NOT NULL
 );
 CREATE INDEX directories_parent ON directories (parent_id, name);
-CREATE INDEX directories_dirty ON directories (dirty) WHERE dirty > 0;
+CREATE INDEX directories_dirty ON directories (depth DESC, path) WHERE dirty > 0;
 
 CREATE TABLE nodes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -98,6 +102,7 @@ CREATE TABLE sources (
     node_id INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
 );
+CREATE INDEX sources_node ON sources (node_id);
 
 CREATE TABLE jobs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -128,7 +133,7 @@ CREATE VIRTUAL TABLE names USING fts5 (
 );
 CREATE VIRTUAL TABLE name_counts USING fts5vocab (names, row);
 
-INSERT INTO directories VALUES (0, NULL, char(0), '', '', '', 0), (1, NULL, '', '', '', '', 0);
+INSERT INTO directories VALUES (0, NULL, char(0), '', 1, '', '', 0), (1, NULL, '', '', 0, '', '', 0);
 """
 
 
@@ -136,6 +141,7 @@ def _first(connection: sqlite3.Connection) -> None:
     for statement in _FIRST.split(";\n"):
         if statement.strip():
             connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(
         "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (1, '', ?1, ?1)",
         (int(connection.execute("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)").fetchone()[0]),),
@@ -143,6 +149,23 @@ def _first(connection: sqlite3.Connection) -> None:
 
 
 MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_first,)
+
+
+def recognise(connection: sqlite3.Connection) -> None:
+    """Raises `FailedPreconditionError` if there is a database that is not ours; nothing of it is touched."""
+    connection.execute("BEGIN")
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        (path,) = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+    finally:
+        connection.execute("ROLLBACK")
+    if application != APPLICATION and (tables or application):
+        raise FailedPreconditionError(
+            f"{path} is a database of another program (application_id {application}): choose another data directory",
+            found=application,
+            supported=APPLICATION,
+        )
 
 
 def migrate(connection: sqlite3.Connection) -> None:

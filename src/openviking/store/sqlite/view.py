@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
-from openviking.errors import UnavailableError
+from openviking.errors import FailedPreconditionError, UnavailableError
 from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
-from openviking.store.port import Analyser, Candidate, Change, DirtyDirectory, Entry, PassageRow, Source, Stats
+from openviking.store.port import (
+    Analyser,
+    Candidate,
+    Change,
+    DirtyDirectory,
+    Entry,
+    PassageRow,
+    Source,
+    SourceFile,
+    Stats,
+)
 from openviking.store.sqlite.contents import Contents
 from openviking.store.sqlite.rows import (
     COLUMN_COUNT,
@@ -25,16 +36,22 @@ from openviking.store.sqlite.rows import (
     scope_conditions,
 )
 from openviking.store.sqlite.schema import REMOVED
-from openviking.store.sqlite.words import WordSearch
+from openviking.store.sqlite.term_counts import TermCounts
+from openviking.store.sqlite.word_search import WordSearch
+
+WALKED_AT_ONCE: Final = 500
 
 
 class SqliteView:
     """The `openviking.store.port.View` of a read transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, contents: Contents, analyser: Analyser) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, contents: Contents, analyser: Analyser, counts: TermCounts
+    ) -> None:
         self._sql = connection
         self._contents = contents
         self._analyser = analyser
+        self._counts = counts
 
     @property
     def change(self) -> int:
@@ -98,15 +115,23 @@ class SqliteView:
         _limit_walk(conditions, values, base, depth, hidden_files)
         if files_only:
             conditions.append("n.name <> ''")
-        rows = self._sql.execute(
-            f"SELECT {COLUMNS} FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
+        # Sorting whole rows would carry every abstract along.
+        ids = self._sql.execute(
+            f"SELECT n.id FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
             f" WHERE {' AND '.join(conditions)} ORDER BY {ORDER}",
             values,
         )
-        for row in rows:
-            found = node(row)
-            if found.path != path or not found.is_dir:
-                yield Entry(found, _depth(found.path) - base)
+        while some := [row[0] for row in ids.fetchmany(WALKED_AT_ONCE)]:
+            rows = self._sql.execute(
+                f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
+                " CROSS JOIN directories d ON d.id = n.directory_id",
+                (json.dumps(some),),
+            )
+            by_id = {row[0]: row for row in rows}
+            for node_id in some:
+                found = node(by_id[node_id])
+                if found.path != path or not found.is_dir:
+                    yield Entry(found, _depth(found.path) - base)
 
     def count_below(self, path: str, *, depth: int | None = None, hidden_files: bool = True) -> int:
         """How many entries `walk` gives."""
@@ -192,9 +217,9 @@ class SqliteView:
         )
         return [PassageRow(*row) for row in rows]
 
-    def search(self, terms: Sequence[str], scope: Scope, k: int, need: int) -> list[Candidate]:
-        """The best passages for ``terms``."""
-        return WordSearch(self._sql, self._analyser, scope, self._file_roots(scope)).best(terms, k, need)
+    def search(self, terms: Sequence[str], scope: Scope, limit: int) -> list[Candidate]:
+        """The best passage of each record for ``terms``."""
+        return WordSearch(self._sql, self._analyser, self._counts, scope, self._file_roots(scope)).best(terms, limit)
 
     def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:
         """Records in ``scope``, newest first."""
@@ -216,29 +241,35 @@ class SqliteView:
         scope, values = ("", ()) if not path else (f" AND {inside('path')}", inside_values(path))
         rows = self._sql.execute(
             f"SELECT path, dirty FROM directories WHERE dirty > 0 AND path >= ' '{scope}"
-            " ORDER BY length(path) - length(replace(path, '/', '')) DESC, path LIMIT ?",
+            " ORDER BY depth DESC, path LIMIT ?",
             (*values, limit),
         )
         return [DirtyDirectory(*row) for row in rows]
 
     def source(self, location: str) -> Source | None:
         """The source known by its location."""
-        row = self._sql.execute(
-            "SELECT s.id, s.location, d.path, n.name FROM sources s LEFT JOIN nodes n ON n.id = s.node_id"
-            " LEFT JOIN directories d ON d.id = n.directory_id WHERE s.location = ?",
-            (location,),
-        ).fetchone()
-        if row is None:
-            return None
-        gone = row[2] is None or row[2].startswith(REMOVED)
-        return Source(row[0], row[1], None if gone else f"{row[2]}/{row[3]}" if row[3] else row[2])
+        row = self._sql.execute(f"{_SOURCES} WHERE s.location = ?", (location,)).fetchone()
+        return _source(row) if row else None
 
-    def source_files(self, source_id: int) -> dict[str, Node]:
+    def sources(self, location: str) -> list[Source]:
+        """The sources of a location."""
+        rows = self._sql.execute(
+            f"{_SOURCES} WHERE s.location = ? OR s.location >= ? AND s.location < ? ORDER BY s.id",
+            (location, f"{location}\n", f"{location}\v"),
+        )
+        return [_source(row) for row in rows]
+
+    def source_files(self, source_id: int) -> Iterator[SourceFile]:
         """What a source has made and is still there."""
         rows = self._sql.execute(
-            f"SELECT {COLUMNS} FROM {JOINED} WHERE n.source_id = ? AND d.path >= ' '", (source_id,)
+            f"SELECT n.source_name, d.path, n.name, n.hash, n.source_hash, n.text_hash IS NOT NULL FROM {JOINED}"
+            " WHERE n.source_id = ? AND d.path >= ' '",
+            (source_id,),
         )
-        return {found.source_name: found for found in map(node, rows)}
+        for known_as, directory, name, present, delivered, is_text in rows:
+            yield SourceFile(
+                known_as, f"{directory}/{name}", present, present if delivered == present else delivered, bool(is_text)
+            )
 
     def outdated(self, prepared: int, limit: int) -> list[Node]:
         """Text files that another version prepared."""
@@ -250,6 +281,14 @@ class SqliteView:
 
     def changes(self, since: int, limit: int) -> list[Change]:
         """The change log after ``since``."""
+        (forgotten,) = self._sql.execute("SELECT value FROM meta WHERE name = 'forgotten'").fetchone()
+        if since < forgotten:
+            raise FailedPreconditionError(
+                f"The change log begins after change {forgotten}, so what came after change {since} is incomplete:"
+                " read the account anew",
+                since=since,
+                forgotten=int(forgotten),
+            )
         rows = self._sql.execute(
             "SELECT change, op, node_id FROM changes WHERE change > ? ORDER BY change, rowid LIMIT ?", (since, limit)
         )
@@ -270,11 +309,7 @@ class SqliteView:
             + 2
             * count("SELECT count(*) FROM sidecars s JOIN directories d ON d.id = s.directory_id WHERE d.path >= ' '"),
             passages=int(meta["passages"]),
-            terms=int(meta["terms"]),
             dirty=count("SELECT count(*) FROM directories WHERE dirty > 0 AND path >= ' '"),
-            removed=count(
-                f"SELECT count(*) FROM {JOINED} WHERE d.path < ' ' AND d.path <> '' AND NOT (d.id = 0 AND n.name = '')"
-            ),
             outdated=count(
                 f"SELECT count(*) {live} AND n.text_hash IS NOT NULL AND (n.prepared < ? OR n.prepared > ?)",
                 prepared,
@@ -291,6 +326,10 @@ class SqliteView:
         return frozenset(path for path in paths if path and (found := self.get(path)) is not None and not found.is_dir)
 
 
+_SOURCES = (
+    "SELECT s.id, s.location, d.path, n.name FROM sources s LEFT JOIN nodes n ON n.id = s.node_id"
+    " LEFT JOIN directories d ON d.id = n.directory_id"
+)
 _CHILDREN = (
     "SELECT n.id, e.name AS label, 0 AS is_file FROM directories p JOIN directories e ON e.parent_id = p.id"
     " JOIN nodes n ON n.directory_id = e.id AND n.name = '' WHERE p.path = ?"
@@ -313,6 +352,13 @@ def get(connection: sqlite3.Connection, path: str) -> Node | None:
     return node(row) if row else None
 
 
+def _source(row: tuple[int, str, str | None, str | None]) -> Source:
+    number, location, directory, name = row
+    if directory is None or directory.startswith(REMOVED):
+        return Source(number, location, None)
+    return Source(number, location, f"{directory}/{name}" if name else directory)
+
+
 def _shown(*, hidden: bool) -> str:
     return "1" if hidden else "(NOT c.is_file OR substr(c.label, 1, 1) <> '.')"
 
@@ -323,8 +369,7 @@ def _depth(path: str) -> int:
 
 def _limit_walk(conditions: list[str], values: list[Any], base: int, depth: int | None, hidden_files: bool) -> None:
     if depth is not None:
-        level = "length(d.path) - length(replace(d.path, '/', '')) + (d.path <> '') + (n.name <> '')"
-        conditions.append(f"{level} <= ?")
-        values.append(base + depth)
+        conditions.append("d.depth <= ? AND d.depth + (n.name <> '') <= ?")
+        values += (base + depth, base + depth)
     if not hidden_files:
         conditions.append(VISIBLE)

@@ -1,4 +1,4 @@
-"""Checks of request values that are the same for every use case."""
+"""One of several: the check of a request value that is chosen from a list."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from openviking.errors import InvalidArgumentError
+from openviking.text import quoted
 
 T = TypeVar("T")
 
@@ -13,5 +14,7 @@ T = TypeVar("T")
 def one_of(name: str, value: T, allowed: Sequence[T]) -> T:
     """``value`` if it is allowed, else `InvalidArgumentError` that lists what is."""
     if value not in allowed:
-        raise InvalidArgumentError(f"{name} is {value!r}, allowed are {', '.join(map(repr, allowed))}", field=name)
+        raise InvalidArgumentError(
+            f"{name} is {quoted(value)}, allowed are {', '.join(map(repr, allowed))}", field=name, value=quoted(value)
+        )
     return value
