@@ -92,9 +92,9 @@ class Contents:
         A large one's file stays for `GRACE_MS`, for readers whose state is from before.
         """
         row = connection.execute(
-            "DELETE FROM contents WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM nodes WHERE hash = ?1)"
-            " AND NOT EXISTS (SELECT 1 FROM nodes WHERE text_hash = ?1) RETURNING data IS NULL",
-            (digest,),
+            "DELETE FROM contents WHERE hash = :hash AND NOT EXISTS (SELECT 1 FROM nodes WHERE hash = :hash)"
+            " AND NOT EXISTS (SELECT 1 FROM nodes WHERE text_hash = :hash) RETURNING data IS NULL",
+            {"hash": digest},
         ).fetchone()
         if row is not None and row[0]:
             connection.execute("INSERT OR REPLACE INTO released VALUES (?, ?)", (digest, now_ms()))
@@ -151,7 +151,8 @@ class Contents:
             return False
         return (
             connection.execute(
-                "SELECT 1 FROM contents WHERE hash = ?1 UNION ALL SELECT 1 FROM released WHERE hash = ?1", (digest,)
+                "SELECT 1 FROM contents WHERE hash = ? UNION ALL SELECT 1 FROM released WHERE hash = ?",
+                (digest, digest),
             ).fetchone()
             is not None
         )

@@ -80,8 +80,8 @@ def purge(connection: sqlite3.Connection, contents: Contents, limit: int) -> int
 def new_grave(connection: sqlite3.Connection, name: str) -> int:
     """Make a node in the graveyard that passages can be given to, inside of a write transaction; its id."""
     cursor = connection.execute(
-        "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)",
-        (GRAVE, name, now_ms()),
+        "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (:grave, :name, :at, :at)",
+        {"grave": GRAVE, "name": name, "at": now_ms()},
     )
     connection.execute("INSERT INTO names (rowid, name, tags) VALUES (?, '', '')", (cursor.lastrowid,))
     return int(cursor.lastrowid or 0)

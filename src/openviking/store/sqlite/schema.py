@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
+from openviking.clock import now_ms
 from openviking.errors import FailedPreconditionError
 
 REMOVED: Final = "\x00"
@@ -143,8 +144,8 @@ def _first(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(
-        "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (1, '', ?1, ?1)",
-        (int(connection.execute("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)").fetchone()[0]),),
+        "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (1, '', ?, ?)",
+        (now_ms(), now_ms()),
     )
 
 

@@ -44,9 +44,9 @@ class Tree:
         directory = self.known_directory(path)
         return (
             self._sql.execute(
-                "SELECT 1 FROM nodes WHERE directory_id = ?1 AND name <> ''"
-                " UNION ALL SELECT 1 FROM directories WHERE parent_id = ?1 LIMIT 1",
-                (directory,),
+                "SELECT 1 FROM nodes WHERE directory_id = :directory AND name <> ''"
+                " UNION ALL SELECT 1 FROM directories WHERE parent_id = :directory LIMIT 1",
+                {"directory": directory},
             ).fetchone()
             is not None
         )
@@ -74,8 +74,8 @@ class Tree:
         directory = int(
             self._sql.execute(
                 "INSERT INTO directories (parent_id, path, name, depth, context_type, owner, dirty)"
-                " VALUES (?1, ?2, ?3, ?4, context_type(?2), owner(?2), ?5) RETURNING id",
-                (parent, path, name, path.count("/") + 1, self.change),
+                " VALUES (?, ?, ?, ?, context_type(?), owner(?), ?) RETURNING id",
+                (parent, path, name, path.count("/") + 1, path, path, self.change),
             ).fetchone()[0]
         )
         node_id = self.insert_node(directory, "")
@@ -87,8 +87,8 @@ class Tree:
     def insert_node(self, directory: int, name: str) -> int:
         """The id of a new node of a directory; with the empty name it stands for the directory."""
         cursor = self._sql.execute(
-            "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)",
-            (directory, name, self.now),
+            "INSERT INTO nodes (directory_id, name, created_at, updated_at) VALUES (?, ?, ?, ?)",
+            (directory, name, self.now, self.now),
         )
         node_id = int(cursor.lastrowid or 0)
         if name:

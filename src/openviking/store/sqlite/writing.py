@@ -237,9 +237,9 @@ class Writer:
         put_passages(self._sql, present.id, OVERVIEW_LEVEL, operation.overview_passages)
         # While a child's are stale its own are made from old ones: it must be rendered once more.
         self._sql.execute(
-            "UPDATE directories SET dirty = 0 WHERE id = ?1 AND dirty = ?2"
-            " AND NOT EXISTS (SELECT 1 FROM directories c WHERE c.parent_id = ?1 AND c.dirty > 0)",
-            (directory, operation.seen),
+            "UPDATE directories SET dirty = 0 WHERE id = :directory AND dirty = :seen"
+            " AND NOT EXISTS (SELECT 1 FROM directories c WHERE c.parent_id = :directory AND c.dirty > 0)",
+            {"directory": directory, "seen": operation.seen},
         )
         self._tree.log("sidecars", present.id)
         return Outcome("updated", 1)
