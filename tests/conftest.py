@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-CPU_BUDGET_S = 2.0
+CPU_BUDGET_S = 4.0
 LOOPBACK = {"127.0.0.1", "::1", "localhost", ""}
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, print_blob=True)

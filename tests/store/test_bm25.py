@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 
@@ -38,7 +39,7 @@ def test_saturation_falls_with_length_but_not_below_the_shortest() -> None:
 
 @pytest.mark.parametrize(("frequency", "length"), [(0.5, 3), (1.0, 80), (7.5, 300), (0.0, 10)])
 def test_sql_says_the_same(frequency: float, length: int) -> None:
-    with sqlite3.connect(":memory:") as connection:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection, connection:
         (value,) = connection.execute(
             f"SELECT {saturation_sql('f', 'l')} FROM (SELECT ? AS f, ? AS l)", (frequency, length)
         ).fetchone()

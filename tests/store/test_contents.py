@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -37,7 +38,7 @@ def purge(store: AccountStore) -> None:
 
 
 def let_grace_pass(place: Path) -> None:
-    with sqlite3.connect(place / "store.db") as connection:
+    with contextlib.closing(sqlite3.connect(place / "store.db")) as connection, connection:
         connection.execute("UPDATE released SET at = 0")
     connection.close()
 

@@ -101,6 +101,7 @@ def before_each_lock(store: AccountStore, act: Callable[[int], object]) -> Itera
     store._connections._writer.set_trace_callback(None)
 
 
+@pytest.mark.cpu_budget(10)
 def test_others_read_the_old_state_and_write_between_the_pieces(
     store: AccountStore, other: AccountStore, put: Callable[..., PutFile]
 ) -> None:

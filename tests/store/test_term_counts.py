@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,7 @@ def test_an_older_view_has_its_own_counts(store: AccountStore, put: Put) -> None
 
 def test_it_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(term_counts, "MOST_TERMS", 10)
-    with sqlite3.connect(":memory:") as connection:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection, connection:
         connection.execute("CREATE TABLE meta (name TEXT, value)")
         connection.execute("INSERT INTO meta VALUES ('change', 1)")
         for table in ("words", "names"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sqlite3
 from collections.abc import Callable
@@ -232,7 +233,7 @@ def test_change_numbers_rise_and_the_log_tells_what_happened(store: AccountStore
 @pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
 def test_a_log_that_no_longer_reaches_back_is_an_error(store: AccountStore, tmp_path: Path, put: Put) -> None:
     first = store.apply([put("resources/a.md", "one")]).change
-    with sqlite3.connect(tmp_path / "store" / "store.db") as connection:
+    with contextlib.closing(sqlite3.connect(tmp_path / "store" / "store.db")) as connection, connection:
         connection.execute("UPDATE meta SET value = ? WHERE name = 'change'", (first + KEPT_CHANGES - 1,))
     connection.close()
     last = store.apply([put("resources/a.md", "two")]).change
