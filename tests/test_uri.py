@@ -336,8 +336,6 @@ def test_parts_of_a_uri() -> None:
         "resources",
         "viking://resources/docs",
     )
-    assert uri.is_hidden()
-    assert not uri.parent.is_hidden()
     assert uri.below(from_path("resources")) == "docs/.a.md"
     assert from_path("") == URI() == URI().parent
     assert (URI().name, URI().scope, URI().path) == ("", "", "")

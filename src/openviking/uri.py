@@ -87,10 +87,6 @@ class URI:
         """The path of this URI relative to ``other``, which must contain it."""
         return "/".join(self.parts[len(other.parts) :])
 
-    def is_hidden(self) -> bool:
-        """Whether its own name starts with a dot."""
-        return self.name.startswith(".")
-
 
 def from_path(path: str) -> URI:
     """The URI of a store path such as ``resources/docs/a.md``; the path is trusted."""

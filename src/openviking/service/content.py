@@ -106,7 +106,7 @@ class Content:
             "mode": mode,
             "written_bytes": len(data),
             "content_updated": outcome.kind != "unchanged",
-            "semantic_status": "complete" if wait else "queued",
+            "semantic_status": "complete" if wait or outcome.kind == "unchanged" else "queued",
             "vector_status": "skipped",
             "queue_status": None,
         }

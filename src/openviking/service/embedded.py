@@ -231,7 +231,7 @@ class OpenViking:
         )  # fmt: skip
 
     def stat(self, uri: str) -> dict[str, Any]:
-        """Name, size, times and kind of a node, for a directory also the ``count`` of records below."""
+        """Name, size, time of change and kind of a node, for a directory also the ``count`` of records below."""
         return self._fs.stat(self._identity, uri)
 
     def attrs(self, uri: str) -> dict[str, Any]:

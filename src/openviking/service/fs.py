@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
-from openviking.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
+from openviking.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
 from openviking.index.choices import one_of
 from openviking.index.limits import position, whole_number
 from openviking.index.tags import accepted_tags, merged_tags
+from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.identity import Identity
 from openviking.model.listing import Listing
 from openviking.model.node import Node
@@ -59,6 +66,10 @@ class FileSystem:
         one_of("sort_by", sort_by, ("name", "mtime", None))
         one_of("sort_order", sort_order, ("asc", "desc"))
         if recursive:
+            if sort_by is not None:
+                raise InvalidArgumentError(
+                    "sort_by orders one directory, it can't be combined with recursive", field="sort_by"
+                )
             return self.tree(
                 identity, uri, simple=simple, output=output, abs_limit=abs_limit, show_all_hidden=show_all_hidden,
                 node_limit=node_limit, offset=offset, level_limit=RECURSIVE_DEPTH,
@@ -148,17 +159,22 @@ class FileSystem:
             return out
 
     def attrs(self, identity: Identity, uri: str) -> dict[str, Any]:
-        """Tags and context type of a node; for a directory also how its sidecars were made."""
+        """Tags and context type of a node, and the ``origin`` of its summaries.
+
+        For a directory, ``stored`` says whether its sidecars are stored and found; for a text file there is its
+        ``encoding``.
+        """
         target = resolve(identity, uri)
         with self._accounts.store(identity).read() as view:
             node = self._node(view, target)
             attrs: dict[str, Any] = {"tags": list(view.tags([node.id]).get(node.id, ()))}
-            sidecars = view.sidecars(node.path) if node.is_dir else None
-            if sidecars is not None:
-                attrs["sidecars"] = {"origin": sidecars.origin, "stale": sidecars.stale}
+            if node.is_dir:
+                stored = view.sidecars(node.path)
+                attrs["origin"] = CurrentSidecars(view).of(node.path).origin
+                attrs["stored"] = stored is not None and not stored.stale
             elif node.is_text:
                 attrs["encoding"] = node.encoding
-                attrs["abstract"] = {"origin": "extractive"}
+                attrs["origin"] = "extractive"
             return {"uri": str(node.uri), "context_type": context_type(node.path), "attrs": attrs}
 
     def set_tags(
@@ -200,8 +216,11 @@ class FileSystem:
     def mkdir(self, identity: Identity, uri: str, description: str | None = None) -> dict[str, Any]:
         """Make a directory and its parents; ``description`` becomes its L0. An existing one is a `ConflictError`."""
         target = resolve_new(identity, uri)
+        store = self._accounts.store(identity)
+        if target.parts == ("resources",):
+            raise ConflictError(f"Directory already exists: {target}", resource=str(target))
         check_new_directory(identity, target)
-        self._accounts.store(identity).apply([MakeDirectory(target.path, description=_description(description))])
+        store.apply([MakeDirectory(target.path, description=_description(description))])
         self._worker.wake()
         return {"uri": str(target)}
 
