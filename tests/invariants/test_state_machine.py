@@ -1,6 +1,6 @@
 """Invariant 2: no record without its file, no file without its records; find, grep, glob, ls, tree, read and stat agree.
 
-A machine of random writes, appends, moves, removals, re-additions, tags and reopenings runs beside a dictionary, and
+A machine of random writes, appends, moves, removals, imports of a changing folder, tags and reopenings runs beside a dictionary, and
 after every step each of the doors must say what the dictionary says.
 """
 
@@ -30,6 +30,7 @@ WORDS = ["zorblax", "quuxify", "Überfluß", "项目北极星", "ERR_TLS_0x8F"]
 segments = st.sampled_from(["a", "b", "a.md", "b.py", "a b", "a-1", "é", ".dot"])
 paths = st.lists(segments, min_size=1, max_size=3).map("/".join)
 texts = st.lists(st.sampled_from([*WORDS, "plain", "# Title", ""]), max_size=6).map("\n".join)
+changes = st.dictionaries(st.sampled_from(["x.md", "y.py", "d/z.md"]), st.none() | texts, min_size=1)
 tags = st.sampled_from(["team=one", "team=two", "env=x"])
 
 
@@ -48,6 +49,8 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.place = tempfile.TemporaryDirectory()
         self.ov = OpenViking(Path(self.place.name) / "data", workers=0)
+        self.folder = Path(self.place.name) / "folder"
+        self.delivered: dict[str, str] = {}
         self.files: dict[str, str] = {}
         self.directories: set[str] = {""}
         self.tags: dict[str, dict[str, str]] = {}
@@ -96,6 +99,31 @@ class Machine(RuleBasedStateMachine):
         error = None if path in self.files else InvalidArgumentError if path in self.directories else NotFoundError
         if self.expect(error, self.ov.write, f"{ROOT}/{path}", text, "append" if append else "replace"):
             self.files[path] = self.files[path] + text if append else text
+
+    @rule(changed=changes)
+    def add_again(self, changed: dict[str, str | None]) -> None:
+        """The folder's files become new, other or none; adding it again must do just that, below a root of its own."""
+        before = dict(self.delivered)
+        for name, text in changed.items():
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                file.unlink(missing_ok=True)
+                self.delivered.pop(name, None)
+            else:
+                file.write_text(text, "utf-8")
+                self.delivered[name] = text
+        report = self.ov.add_resource(self.folder, f"{ROOT}/added")
+        now = self.delivered
+        assert report.created == len(now.keys() - before.keys())
+        assert report.removed == len(before.keys() - now.keys())
+        assert report.updated == sum(before[name] != now[name] for name in before.keys() & now.keys())
+        assert (report.files, report.failed, report.kept) == (len(now), (), ())
+        for name in before:
+            self.files.pop(f"added/{name}", None)
+        self.files.update({f"added/{name}": text for name, text in now.items()})
+        self.directories.discard("added/d")
+        self.directories.update({"added"} | ({"added/d"} if "d/z.md" in now else set()))
 
     @rule(path=paths)
     def make_directory(self, path: str) -> None:
