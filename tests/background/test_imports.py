@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -136,6 +137,32 @@ def test_closing_does_not_wait_for_a_whole_import(tmp_path: Path, folder: Path) 
         assert ov.status()["waiting"]["import"] == 1
         ov.wait_processed(60)
         assert ov.status()["files"] == 202
+
+
+def test_closing_lets_an_import_of_another_thread_come_to_an_end(tmp_path: Path, folder: Path) -> None:
+    many(folder)
+    writing = threading.Event()
+    reports: list[ImportReport] = []
+
+    def told(progress: Progress) -> None:
+        if progress.stage == "importing":
+            writing.set()
+
+    ov = OpenViking(tmp_path / "data", workers=0)
+    thread = threading.Thread(target=lambda: reports.append(ov.add_resource(folder, progress=told)))
+    thread.start()
+    assert writing.wait(20)
+    ov.close()
+    thread.join(20)
+    [report] = reports
+    with OpenViking(tmp_path / "data", workers=0) as again:
+        if report.cancelled:
+            # Given back at once: nobody waits for a lease to run out.
+            began = time.monotonic()
+            again.wait_processed(60)
+            assert time.monotonic() - began < 8
+        assert again.status()["files"] == 202
+        assert again.check() == []
 
 
 def test_an_import_carried_on_in_the_background_ends_with_its_process(tmp_path: Path, folder: Path) -> None:

@@ -108,3 +108,10 @@ def test_a_target_that_is_not_there_is_said(ov: OpenViking) -> None:
         ("target", "viking://resources/none does not exist")
     ]
     assert not ov.find("anything", "viking://resources").degraded
+
+
+def test_a_directory_that_was_found_can_be_a_target(ov: OpenViking) -> None:
+    ov.write("viking://resources/d/a.md", "krill", mode="create")
+    result = ov.find("krill", "viking://resources/d/.overview.md", level=2)
+    assert [hit.uri for hit in result] == ["viking://resources/d/a.md"]
+    assert not result.degraded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from openviking.config.settings import Settings
 from openviking.model.hit import FindResult
@@ -20,6 +20,9 @@ from openviking.service.resources import Resources
 from openviking.service.search import Search
 from openviking.service.system import System
 from openviking.service.worker import Worker
+
+CLOSING_S: Final = 10.0
+"""Seconds that closing waits for the imports of other threads to stop."""
 
 
 class OpenViking:
@@ -60,8 +63,12 @@ class OpenViking:
         self._system = System(self._accounts, self._worker)
 
     def close(self) -> None:
-        """Stop background work and release the store; nothing queued is lost."""
+        """Stop background work and release the store; nothing queued is lost.
+
+        An import of another thread ends at its next piece and is carried on by the next OpenViking on the store.
+        """
         self._worker.stop()
+        self._resources.settle(CLOSING_S)
         self._accounts.close()
 
     def __enter__(self) -> Self:

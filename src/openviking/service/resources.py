@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.tags import accepted_tags
@@ -16,6 +17,7 @@ from openviking.model.imports import ImportOptions, ImportReport, Progress
 from openviking.service.access import check_import_target, resolve_new
 from openviking.service.accounts import Accounts
 from openviking.service.lease import LEASE_MS, Lease
+from openviking.service.running import Running
 from openviking.service.worker import Worker, time_limit
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
@@ -31,6 +33,11 @@ class Resources:
     def __init__(self, accounts: Accounts, worker: Worker) -> None:
         self._accounts = accounts
         self._worker = worker
+        self._running = Running()
+
+    def settle(self, timeout: float) -> bool:
+        """Wait for imports of other threads, which end at their next piece once the worker stops; False if some go on."""
+        return self._running.wait(timeout)
 
     def add_resource(
         self,
@@ -55,9 +62,6 @@ class Resources:
         for an unreadable archive, `InvalidArgumentError` for bad values, and with ``wait`` `DeadlineExceededError`, or
         `InternalError` for work that was given up.
         """
-        # Walks and archives are nothing that a find should have to load.
-        from openviking.ingest.importing import import_source  # noqa: PLC0415
-
         time_limit(timeout)
         kept, _ = accepted_tags(tags)
         location = _location(path)
@@ -69,13 +73,38 @@ class Resources:
             "location": str(location), "root": root, "parent": below, "options": options.to_dict(), "tags": kept,
             "excluded": str(data),
         }  # fmt: skip
+        with self._running.call():
+            report, left_to_another = self._imported(store, location, payload, options, kept, data, progress)
+        warnings = [f"the tag {quoted(tag)} is not key=value and was left out" for tag in _malformed(tags)]
+        if left_to_another:
+            warnings.append("the import was stopped before its end; the next OpenViking on this store carries it on")
+        if wait and not left_to_another:
+            self._worker.drain(store, timeout)
+        self._worker.wake()
+        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+
+    def _imported(
+        self,
+        store: AccountStore,
+        location: Path,
+        payload: dict[str, Any],
+        options: ImportOptions,
+        tags: tuple[str, ...],
+        data: Path,
+        progress: Callable[[Progress], None] | None,
+    ) -> tuple[ImportReport, bool]:
+        """The report of an import carried out as a job, and whether the rest was left to another process."""
+        # Walks and archives are nothing that a find should have to load.
+        from openviking.ingest.importing import import_source  # noqa: PLC0415
+
+        root, below = payload["root"], payload["parent"]
         job = store.jobs.start(NewJob("import", f"{location}\n{root or ''}\n{below or ''}", payload), LEASE_MS)
         left_to_another = succeeded = False
         try:
             with Lease(store.jobs, job, self._worker.stopping) as lease:
                 report = import_source(
                     store, location, root=root, parent=below, options=options, progress=progress,
-                    cancelled=lease.cancelled, tags=kept, excluded=data,
+                    cancelled=lease.cancelled, tags=tags, excluded=data,
                 )  # fmt: skip
                 left_to_another = report.cancelled and lease.cancelled()
                 succeeded = not report.cancelled
@@ -85,13 +114,7 @@ class Resources:
                 store.jobs.give_back(job)
             else:
                 store.jobs.finish(job, succeeded=succeeded)
-        warnings = [f"the tag {quoted(tag)} is not key=value and was left out" for tag in _malformed(tags)]
-        if left_to_another:
-            warnings.append("the import was stopped before its end; the next OpenViking on this store carries it on")
-        if wait and not left_to_another:
-            self._worker.drain(store, timeout)
-        self._worker.wake()
-        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+        return report, left_to_another
 
     @staticmethod
     def resume(store: AccountStore, turn: Turn) -> bool:

@@ -10,7 +10,7 @@ from openviking.model.identity import Identity
 from openviking.service.access import resolve
 from openviking.store.port import View
 from openviking.text import quoted
-from openviking.uri import SCHEME, URI, USERS_ROOT
+from openviking.uri import SCHEME, SIDECAR_NAMES, URI, USERS_ROOT
 
 MAX_TARGETS: Final = 256
 
@@ -20,7 +20,9 @@ _USER_AREAS = ("memories", "resources", "skills")
 
 def search_roots(identity: Identity, target_uri: str | Sequence[str] | None) -> tuple[str, ...]:
     """Store paths of the directories to search; an empty target means the user's root and ``viking://resources``."""
-    targets = [resolve(identity, text) for text in _given(target_uri) if text not in {"", "/", SCHEME}]
+    named = [resolve(identity, text) for text in _given(target_uri) if text not in {"", "/", SCHEME}]
+    # A directory among the hits is spelled as its sidecar; as a target it means the directory.
+    targets = [target.parent if target.name in SIDECAR_NAMES else target for target in named]
     home = URI(("user", identity.user))
     if not targets:
         own = [home] if identity.actor_peer is None else _seen_with_peer(home, identity.actor_peer)
