@@ -17,6 +17,7 @@ from openviking.service.accounts import Accounts
 from openviking.service.content import Content
 from openviking.service.fs import FileSystem
 from openviking.service.resources import Resources
+from openviking.service.running import Running
 from openviking.service.search import Search
 from openviking.service.system import System
 from openviking.service.worker import Worker
@@ -59,7 +60,8 @@ class OpenViking:
         self._fs = FileSystem(self._accounts, self._worker)
         self._content = Content(self._accounts, self._worker)
         self._search = Search(self._accounts, settings.grep_timeout)
-        self._resources = Resources(self._accounts, self._worker)
+        self._running = Running()
+        self._resources = Resources(self._accounts, self._worker, self._running)
         self._system = System(self._accounts, self._worker)
 
     def close(self) -> None:
@@ -68,7 +70,7 @@ class OpenViking:
         An import of another thread ends at its next piece and is carried on by the next OpenViking on the store.
         """
         self._worker.stop()
-        self._resources.settle(CLOSING_S)
+        self._running.wait(CLOSING_S)
         self._accounts.close()
 
     def __enter__(self) -> Self:

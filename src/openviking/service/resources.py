@@ -30,14 +30,10 @@ _REMOTE = ("http://", "https://", "git@", "ssh://", "git://")
 class Resources:
     """Importing what lies on the local disk; each import is a job that another process would finish."""
 
-    def __init__(self, accounts: Accounts, worker: Worker) -> None:
+    def __init__(self, accounts: Accounts, worker: Worker, running: Running) -> None:
         self._accounts = accounts
         self._worker = worker
-        self._running = Running()
-
-    def settle(self, timeout: float) -> bool:
-        """Wait for imports of other threads, which end at their next piece once the worker stops; False if some go on."""
-        return self._running.wait(timeout)
+        self._running = running
 
     def add_resource(
         self,
