@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -271,5 +272,5 @@ def test_another_version_of_the_analyser_makes_names_and_summaries_anew(
     assert "sidecars" in second.jobs.waiting()
     assert second.check() == []
     second.close()
-    with SqliteStore(place, _Backwards()).read() as view:
+    with contextlib.closing(SqliteStore(place, _Backwards())) as third, third.read() as view:
         assert view.change == change
