@@ -12,7 +12,6 @@ from openviking.index.analyse import (
     TermFinder,
     analyse,
     analyse_query,
-    is_mostly_unspaced,
     name_terms,
 )
 
@@ -105,12 +104,6 @@ def test_a_finder_misses_no_form_of_a_word(text: str) -> None:
 )
 def test_a_finder_misses_nothing_ascii(word: str) -> None:
     assert all(TermFinder([term]).within(word) for term in stored(word))
-
-
-def test_mostly_unspaced() -> None:
-    assert is_mostly_unspaced("北极星项目 API")
-    assert not is_mostly_unspaced("the 北极 project")
-    assert not is_mostly_unspaced("")
 
 
 def test_very_long_words_are_cut_and_found() -> None:

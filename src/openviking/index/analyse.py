@@ -130,12 +130,6 @@ def name_terms(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for token in _tokens(name) for term in _stored(token)[0]))
 
 
-def is_mostly_unspaced(text: str) -> bool:
-    """Whether more than half of the letters of ``text`` belong to scripts written without blanks."""
-    letters = [char for char in text if char.isalnum()]
-    return 2 * sum(1 for char in letters if _IS_UNSPACED.match(char)) > len(letters)
-
-
 def _tokens(text: str) -> list[str]:
     """The words and the unspaced runs of a text."""
     # Most text is ASCII; the same in fewer words is twice as quick there.
