@@ -12,11 +12,13 @@ import pytest
 
 from openviking.errors import InvalidArgumentError, NotFoundError, OpenVikingError, PermissionDeniedError
 from openviking.model.identity import Identity
+from openviking.service.admin import Admin
 from openviking.service.content import Content
 from openviking.service.fs import FileSystem
 from openviking.service.resources import Resources
 from openviking.service.search import Search
 from openviking.service.system import System
+from openviking.service.tasks import Tasks
 
 ALICE = Identity(account="acme", user="alice", role="user")
 BOB = Identity(account="acme", user="bob", role="user")
@@ -45,7 +47,7 @@ def test_identity_has_no_defaults_but_the_peer() -> None:
     assert [field.name for field in required] == ["account", "user", "role"]
 
 
-@pytest.mark.parametrize("service", [FileSystem, Content, Search, Resources, System])
+@pytest.mark.parametrize("service", [FileSystem, Content, Search, Resources, System, Admin, Tasks])
 def test_every_use_case_takes_the_identity_first(service: type) -> None:
     public = [
         value

@@ -10,9 +10,14 @@ Role = Literal["root", "admin", "user"]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller inside one account; ``actor_peer`` narrows the view of the caller's peers to one of them."""
+    """A caller inside one account; ``actor_peer`` narrows the view of the caller's peers to one of them.
+
+    ``registration`` is the number of the user whose key it was (`openviking.model.account.User.number`): a later user
+    of the same id is somebody else. None where nobody is registered.
+    """
 
     account: str
     user: str
     role: Role
     actor_peer: str | None = None
+    registration: int | None = None

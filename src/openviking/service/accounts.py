@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openviking.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from openviking.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpenVikingError,
+    UnauthenticatedError,
+)
 from openviking.ingest.prepare import PREPARED, PathAnalyser
 from openviking.ingest.presets import preset_directories
+from openviking.model.account import Standing
 from openviking.model.identity import Identity
 from openviking.store.batch import MakeDirectory
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
 from openviking.store.sqlite.account import SqliteStore
+from openviking.store.sqlite.system.store import FILE, SqliteSystem
+from openviking.store.system import SystemStore
 from openviking.uri import is_identifier
 
 
@@ -21,23 +31,32 @@ from openviking.uri import is_identifier
 class _Account:
     """One account's store, with a lock of its own: opening one may take long and keeps no other waiting.
 
-    ``homes`` tells at which change number of the store each user's tree was last seen to be whole.
+    ``homes`` tells at which change number of the store each user's tree was last seen to be whole, ``place`` where the
+    store lies: an account that was removed and made again lies elsewhere.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     store: AccountStore | None = None
+    place: str = ""
     homes: dict[str, int] = field(default_factory=dict)
 
 
 class Accounts:
-    """Opens ``<data>/accounts/<account>`` for each account and keeps it open.
+    """Opens ``<data>/accounts/<place>`` for each account and keeps it open.
 
-    Without ``create`` a directory that holds no data yet is a `NotFoundError`.
+    Without ``create`` a directory that holds no data yet is a `NotFoundError`. ``system`` knows who is registered;
+    without it the system database of the data directory is used if there is one, else an account's place is its id.
+    With ``registered_only`` other accounts don't exist.
     """
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, system: SystemStore | None = None, registered_only: bool = False
+    ) -> None:
         self._path = path
         self._create = create
+        self._system = system
+        self._own_system: SystemStore | None = None
+        self._registered_only = registered_only
         self._lock = threading.Lock()
         self._accounts: dict[str, _Account] = {}
         self._closed = False
@@ -48,23 +67,100 @@ class Accounts:
         return self._path
 
     def store(self, identity: Identity) -> AccountStore:
-        """The store of the caller's account, with the caller's own tree in it."""
+        """The store of the caller's account, with the caller's own tree in it.
+
+        Raises `UnauthenticatedError` for a caller who is no longer registered, `FailedPreconditionError` for one who
+        is being deleted.
+        """
         _check("account", identity.account)
         _check("user", identity.user)
         if identity.account.startswith("_"):
             raise InvalidArgumentError(
                 f"The account {identity.account!r} may not start with '_'", account=identity.account
             )
+        account, store = self._open(identity.account, self._admitted(identity))
+        self._keep_home(account, store, identity.user)
+        return store
+
+    def of(self, account: str) -> AccountStore:
+        """The store of an account for work that is no caller's own."""
+        _check("account", account)
+        return self._open(account, self._standing(account, ""))[1]
+
+    def _open(self, name: str, standing: Standing | None) -> tuple[_Account, AccountStore]:
+        if self._registered_only and (standing is None or standing.account is None):
+            raise NotFoundError(name, "account")
         with self._lock:
-            account = self._accounts.setdefault(identity.account, _Account())
+            account = self._accounts.setdefault(name, _Account())
         with account.lock:
             if self._closed:
                 raise FailedPreconditionError("This OpenViking is closed", resource=str(self._path))
-            if account.store is None:
-                account.store = self._opened(identity.account)
-            store = account.store
-        self._keep_home(account, store, identity.user)
-        return store
+            if account.store is None or (standing is not None and account.place != standing.place):
+                # Another thread may have seen a later state meanwhile.
+                latest = self._standing(name, "")
+                place = name if latest is None else latest.place
+                if account.place != place:
+                    self._release(account)
+                if account.store is None:
+                    account.store, account.place = self._opened(name, place), place
+            return account, account.store
+
+    def release(self, name: str, place: str) -> None:
+        """Close the store of an account that lay at ``place`` and was removed."""
+        with self._lock:
+            account = self._accounts.get(name)
+        if account is not None:
+            with account.lock:
+                if account.place == place:
+                    self._release(account)
+
+    def release_removed(self) -> None:
+        """Close the stores of accounts that another process removed."""
+        system = self._known_system()
+        if system is None:
+            return
+        with self._lock:
+            accounts = list(self._accounts.items())
+        gone = set(system.removed_places())
+        for name, account in accounts:
+            if account.place in gone:
+                self.release(name, account.place)
+
+    @staticmethod
+    def _release(account: _Account) -> None:
+        if account.store is not None:
+            account.store.close()
+        account.store = None
+        account.place = ""
+        account.homes.clear()
+
+    def _known_system(self) -> SystemStore | None:
+        if self._system is not None or not (self._path / FILE).exists():
+            return self._system
+        with self._lock:
+            if self._own_system is None and not self._closed:
+                self._system = self._own_system = SqliteSystem(self._path)
+            return self._system
+
+    def _standing(self, account: str, user: str) -> Standing | None:
+        system = self._known_system()
+        return None if system is None else system.standing(account, user)
+
+    def _admitted(self, identity: Identity) -> Standing | None:
+        standing = self._standing(identity.account, identity.user)
+        if standing is not None and standing.deletion is not None:
+            raise FailedPreconditionError(
+                f"The user {identity.user} is being deleted", resource=identity.user, task_id=standing.deletion
+            )
+        if identity.registration is not None and (standing is None or standing.user != identity.registration):
+            raise UnauthenticatedError("The user of this key is no longer registered")
+        return standing
+
+    def is_open(self, name: str) -> bool:
+        """Whether this process has an account's store open."""
+        with self._lock:
+            account = self._accounts.get(name)
+        return account is not None and account.store is not None
 
     def open_stores(self) -> list[AccountStore]:
         """The stores that are open now."""
@@ -75,17 +171,27 @@ class Accounts:
         """Close all stores, also one that is being opened at this moment."""
         self._closed = True
         with self._lock:
-            accounts = list(self._accounts.values())
-        for account in accounts:
+            accounts = list(self._accounts.items())
+        for name, account in accounts:
             with account.lock:
-                if account.store is not None:
-                    account.store.close()
-                    account.store = None
+                self._note_idle(name, account)
+                self._release(account)
+        with self._lock:
+            if self._own_system is not None:
+                self._own_system.close()
 
-    def _opened(self, name: str) -> AccountStore:
-        directory = self._path / "accounts" / name
+    def _note_idle(self, name: str, account: _Account) -> None:
+        """Tell the system store that an account has nothing left to be done, if so; that is a hint and may fail."""
+        with contextlib.suppress(OpenVikingError):
+            if self._system is not None and account.store is not None and not account.store.jobs.waiting():
+                self._system.forget_work(name)
+
+    def _opened(self, name: str, place: str) -> AccountStore:
+        directory = self._path / "accounts" / place
         if not self._create and not directory.parent.is_dir():
             raise NotFoundError(str(self._path), "OpenViking data")
+        if self._system is not None:
+            self._system.note_work(name)
         store = SqliteStore(directory, PathAnalyser())
         with store.read() as view:
             outdated = bool(view.outdated(PREPARED, 1))

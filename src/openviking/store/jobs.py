@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from openviking.model.task import NewTask
+
 MAX_ATTEMPTS: Final = 5
 """Attempts after which a job is given up, be it that they failed or that their processes ended."""
 
@@ -14,13 +16,15 @@ MAX_ATTEMPTS: Final = 5
 class NewJob:
     """Work to queue. A second job of the same kind and ``key`` that still waits is the same job.
 
-    ``delay`` milliseconds pass before it may be claimed (each new request postpones it no further).
+    ``delay`` milliseconds pass before it may be claimed (each new request postpones it no further). A ``task`` is made
+    with it, in the same transaction; its key must be its own.
     """
 
     kind: str
     key: str
     payload: dict[str, Any]
     delay: int = 0
+    task: NewTask | None = None
 
 
 @dataclass(frozen=True, slots=True)

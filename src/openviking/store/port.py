@@ -14,6 +14,7 @@ from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
 from openviking.store.batch import Applied, Operation
 from openviking.store.jobs import Job, JobQueue, NewJob
+from openviking.store.tasks import TaskStore
 
 
 class Analyser(Protocol):
@@ -263,6 +264,11 @@ class AccountStore(Protocol):
     @property
     def jobs(self) -> JobQueue:
         """The account's queue of work."""
+        ...
+
+    @property
+    def tasks(self) -> TaskStore:
+        """The account's tasks: what callers may know of the queued work."""
         ...
 
     def read(self) -> AbstractContextManager[View]:

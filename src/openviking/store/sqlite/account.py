@@ -21,6 +21,7 @@ from openviking.store.sqlite.private import make_directory
 from openviking.store.sqlite.purge import PURGE_JOB, purge
 from openviking.store.sqlite.reanalysis import analyse_again
 from openviking.store.sqlite.staging import settle, staging
+from openviking.store.sqlite.tasks import SqliteTasks
 from openviking.store.sqlite.term_counts import TermCounts
 from openviking.store.sqlite.view import SqliteView
 from openviking.store.sqlite.writing import Writer
@@ -46,6 +47,7 @@ class SqliteStore:
         self._contents = Contents(directory / "contents")
         self._connections = Connections(directory / "store.db")
         self._jobs = SqliteJobs(self._connections)
+        self._tasks = SqliteTasks(self._connections)
         self._swept = False
         try:
             self._keep_up()
@@ -66,6 +68,11 @@ class SqliteStore:
     def jobs(self) -> SqliteJobs:
         """The account's queue of work."""
         return self._jobs
+
+    @property
+    def tasks(self) -> SqliteTasks:
+        """The account's tasks."""
+        return self._tasks
 
     @contextlib.contextmanager
     def read(self) -> Iterator[SqliteView]:

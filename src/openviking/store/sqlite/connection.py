@@ -7,13 +7,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from openviking.errors import FailedPreconditionError, ResourceExhaustedError, UnavailableError
 from openviking.store.sqlite.private import make_file
-from openviking.store.sqlite.schema import migrate, recognise
+from openviking.store.sqlite.schema import APPLICATION, MIGRATIONS, Migration, migrate, recognise
 from openviking.uri import context_type, owner
 
 BUSY_TIMEOUT_S: Final = 30.0
@@ -83,16 +83,19 @@ class Connections:
     """The connections of one process to one database file.
 
     A thread that reads takes an idle connection, or opens one, for as long as its view lives: so threads that come
-    and go leave nothing open.
+    and go leave nothing open. ``application`` and ``migrations`` say what kind of database it is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, *, application: int = APPLICATION, migrations: Sequence[Migration] = MIGRATIONS
+    ) -> None:
         if sqlite3.sqlite_version_info < MINIMUM:
             raise FailedPreconditionError(
                 f"SQLite {sqlite3.sqlite_version} is too old, {'.'.join(map(str, MINIMUM))} or newer is needed",
                 found=sqlite3.sqlite_version,
             )
         self._path = path.absolute()
+        self._application = application
         self._lock = threading.RLock()
         self._readers = threading.Condition()
         self._idle: list[sqlite3.Connection] = []
@@ -110,7 +113,7 @@ class Connections:
         with translated(self._path):
             self._writer = self._open(create=True)
             try:
-                migrate(self._writer)
+                migrate(self._writer, migrations)
                 # Who waits for the lock is `_begin`.
                 self._writer.execute("PRAGMA busy_timeout = 0")
             except BaseException:
@@ -129,7 +132,7 @@ class Connections:
         )
         try:
             if create:
-                _keep_log(connection)
+                _keep_log(connection, self._application)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA secure_delete = FAST")
             connection.execute("PRAGMA cache_size = -32768")
@@ -253,12 +256,12 @@ class Connections:
             self._writer.close()
 
 
-def _keep_log(connection: sqlite3.Connection) -> None:
+def _keep_log(connection: sqlite3.Connection, application: int) -> None:
     """Switch a new database to its write-ahead log; SQLite does not wait by itself for others that do the same."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
-            recognise(connection)
+            recognise(connection, application)
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:

@@ -12,6 +12,7 @@ from openviking.clock import now_ms
 from openviking.store.jobs import MAX_ATTEMPTS, Job, NewJob
 from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.rows import marks
+from openviking.store.sqlite.tasks import add_task
 
 _CLAIMED: Final = "RETURNING id, kind, key, payload, attempt"
 _ENDED: Final = f"the process ended in each of {MAX_ATTEMPTS} attempts before the job was done"
@@ -28,6 +29,8 @@ def enqueue(connection: sqlite3.Connection, job: NewJob) -> int:
         row = connection.execute(
             "SELECT id FROM jobs WHERE kind = ? AND key = ? AND state = 'queued'", (job.kind, job.key)
         ).fetchone()
+    if job.task is not None:
+        add_task(connection, job.task, int(row[0]), "pending")
     return int(row[0])
 
 
@@ -57,6 +60,8 @@ class SqliteJobs:
                     f" VALUES (?, ?, ?, 'running', 1, ?, ?, ?) {_CLAIMED}",
                     (job.kind, job.key, payload, now, lease, now + lease_ms),
                 ).fetchone()
+            if job.task is not None:
+                add_task(connection, job.task, row[0], "running")
         return _job(row, lease)
 
     def claim(

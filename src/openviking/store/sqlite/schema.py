@@ -6,11 +6,12 @@ A migration is never changed once it was released; a new one is added behind it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from openviking.clock import now_ms
 from openviking.errors import FailedPreconditionError
+from openviking.store.sqlite.tasks_schema import tasks_tables
 
 REMOVED: Final = "\x00"
 """Paths of removed subtrees start with this character, which no name may contain, until a purge clears them."""
@@ -149,10 +150,12 @@ def _first(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_first,)
+Migration = Callable[[sqlite3.Connection], None]
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, tasks_tables)
 
 
-def recognise(connection: sqlite3.Connection) -> None:
+def recognise(connection: sqlite3.Connection, expected: int = APPLICATION) -> None:
     """Raises `FailedPreconditionError` if there is a database that is not ours; nothing of it is touched."""
     connection.execute("BEGIN")
     try:
@@ -161,33 +164,33 @@ def recognise(connection: sqlite3.Connection) -> None:
         (path,) = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
     finally:
         connection.execute("ROLLBACK")
-    if application != APPLICATION and (tables or application):
+    if application != expected and (tables or application):
         raise FailedPreconditionError(
             f"{path} is a database of another program (application_id {application}): choose another data directory",
             found=application,
-            supported=APPLICATION,
+            supported=expected,
         )
 
 
-def migrate(connection: sqlite3.Connection) -> None:
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Bring the database to the newest schema, in one transaction.
 
     Raises `FailedPreconditionError` for a database that a newer release wrote.
     """
-    if _version(connection) == len(MIGRATIONS):
+    if _version(connection) == len(migrations):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         present = _version(connection)
-        if present > len(MIGRATIONS):
+        if present > len(migrations):
             raise FailedPreconditionError(  # noqa: TRY301
-                f"The data were written by a newer release (schema {present}, this release knows {len(MIGRATIONS)})",
+                f"The data were written by a newer release (schema {present}, this release knows {len(migrations)})",
                 found=present,
-                supported=len(MIGRATIONS),
+                supported=len(migrations),
             )
-        for migration in MIGRATIONS[present:]:
+        for migration in migrations[present:]:
             migration(connection)
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -1,0 +1,38 @@
+"""The shapes of answers (contract/core.md §1.1, §1.2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+from openviking.errors import OpenVikingError
+
+
+class Json(Response):
+    """A JSON answer; text in any script stays readable, and what is no JSON (NaN) is an error here rather than there."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of ``content``."""
+        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+            "utf-8", "surrogatepass"
+        )
+
+
+def success(result: Any, *, lean: bool = False, beside: dict[str, Any] | None = None) -> Json:
+    """The envelope of a result; ``lean`` routes leave out what is null, ``beside`` stands next to the result."""
+    body: dict[str, Any] = {"status": "ok", "result": result}
+    if not lean:
+        body |= {"error": None, "telemetry": None, "profile": None}
+    elif result is None:
+        del body["result"]
+    return Json(body | (beside or {}))
+
+
+def failure(error: OpenVikingError, headers: dict[str, str] | None = None) -> Json:
+    """The envelope of an error, with its status."""
+    told = {"code": error.code, "message": error.message, "details": error.details}
+    return Json({"status": "error", "error": told}, status_code=error.status, headers=headers)

@@ -1,0 +1,1 @@
+"""One file for each use case, as in `service`."""

@@ -1,0 +1,82 @@
+"""Accounts, users, keys and tasks of a data directory, wired for a server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from openviking.ingest.background import Step
+from openviking.service.accounts import Accounts
+from openviking.service.admin import Admin
+from openviking.service.authentication import Mode
+from openviking.service.import_step import carry_out_import
+from openviking.service.keys import Keys
+from openviking.service.recovery import Recovery
+from openviking.service.task_run import tracked
+from openviking.service.tasks import Tasks
+from openviking.service.user_deletion import UserDeletions
+from openviking.service.worker import Worker
+from openviking.store.port import AccountStore
+from openviking.store.sqlite.system.store import SqliteSystem
+
+LOOK_S: Final = 30.0
+"""How often a worker looks for accounts that another process removed, or left with jobs."""
+
+
+class Tenancy:
+    """Opens what a server needs beneath its use cases; `close` releases it.
+
+    ``hashed`` says how keys are kept, ``workers`` threads do the jobs of the open accounts, those of ``steps`` beside
+    imports and deletions.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        mode: Mode,
+        *,
+        hashed: bool = True,
+        workers: int = 1,
+        interval: float = 2.0,
+        steps: Mapping[str, Step] | None = None,
+    ) -> None:
+        self.system = SqliteSystem(path)
+        self.keys = Keys(self.system, hashed=hashed)
+        self.accounts = Accounts(path, system=self.system, registered_only=mode == "api_key")
+        self.deletions = UserDeletions(self.accounts, self.system)
+        self._closing = threading.Event()
+        self._looked = time.monotonic()
+        self.recovery = Recovery(self.accounts, self.system, self.keys, self.deletions, self._closing.is_set)
+        known = {"import": tracked(carry_out_import), **self.deletions.steps(), **(steps or {})}
+        self.worker = Worker(self._stores, known, workers, interval)
+        self.admin = Admin(self.accounts, self.worker, self.system, self.keys, self.deletions, mode)
+        self.tasks = Tasks(self.accounts, self.worker, self.system if mode == "api_key" else None)
+        self._recovering = threading.Thread(target=self._recover, name="openviking-recovery", daemon=True)
+
+    def start(self) -> None:
+        """Make good what earlier processes left, in a thread of its own."""
+        self._recovering.start()
+
+    def close(self) -> None:
+        """End background work and close everything; nothing queued is lost."""
+        self._closing.set()
+        self.worker.stop()
+        if self._recovering.ident is not None:
+            self._recovering.join()
+        self.accounts.close()
+        self.system.close()
+
+    def _recover(self) -> None:
+        self.recovery.run()
+        self.worker.wake()
+
+    def _stores(self) -> list[AccountStore]:
+        now = time.monotonic()
+        if now - self._looked >= LOOK_S:
+            self._looked = now
+            self.accounts.release_removed()
+            self.recovery.open_hinted()
+        return self.accounts.open_stores()

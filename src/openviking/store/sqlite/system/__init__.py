@@ -1,0 +1,1 @@
+"""Accounts, users and keys in one SQLite file beside the accounts' own."""
