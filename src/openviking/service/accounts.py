@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,11 +33,15 @@ class _Account:
 class Accounts:
     """Opens ``<data>/accounts/<account>`` for each account and keeps it open.
 
-    Without ``create`` a directory that holds no data yet is a `NotFoundError`.
+    Without ``create`` a directory that holds no data yet is a `NotFoundError`. ``introduce`` is told of each store
+    that was opened.
     """
 
-    def __init__(self, path: Path, *, create: bool = True) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = True, introduce: Callable[[AccountStore], None] = lambda _: None
+    ) -> None:
         self._path = path
+        self._introduce = introduce
         self._create = create
         self._lock = threading.Lock()
         self._accounts: dict[str, _Account] = {}
@@ -91,6 +96,7 @@ class Accounts:
             outdated = bool(view.outdated(PREPARED, 1))
         if outdated:
             store.jobs.enqueue(NewJob("prepare", "", {}))
+        self._introduce(store)
         return store
 
     @staticmethod

@@ -9,6 +9,9 @@ from typing import Any, Final, Protocol
 MAX_ATTEMPTS: Final = 5
 """Attempts after which a job is given up, be it that they failed or that their processes ended."""
 
+LATER: Final = "later"
+"""The key of jobs that tidy up some day: nobody waits for them."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
@@ -73,7 +76,7 @@ class JobQueue(Protocol):
         ...
 
     def waiting(self, up_to: int | None = None) -> dict[str, int]:
-        """Jobs that are not done by kind, those with an id of at most ``up_to`` only."""
+        """Jobs that are not done by kind, those with an id of at most ``up_to`` only; without those of key `LATER`."""
         ...
 
     def newest(self) -> int:
