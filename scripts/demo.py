@@ -1,11 +1,13 @@
 """Adds a folder and answers questions about it: where the answer stands, the lines, the score, and why.
 
+First by words alone, then, when the built-in model has made its vectors, questions in other words than the documents'.
 Run through scripts/demo, which sets up the environment first.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import os
 import shutil
@@ -21,10 +23,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.text import Text
 
 from openviking import OpenViking
-from openviking.errors import OpenVikingError
+from openviking.errors import DeadlineExceededError, OpenVikingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from openviking.model.imports import Progress as Step
 
@@ -32,6 +34,8 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 HITS_SHOWN = 3
 REASONS_SHOWN = 6
 SKIPPED_SHOWN = 8
+PATIENCE_S = 30.0
+"""So long the vectors of a large folder are waited for; what has none by then is found by its words."""
 SNIPPET_LINES = 3
 TEXT_COLUMNS = 100
 MB = 1_000_000
@@ -42,17 +46,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = read_arguments(arguments)
     console = Console(highlight=False, soft_wrap=True)
     folder = Path(options.folder).expanduser().absolute() if options.folder else EXAMPLES / "handbook"
-    questions = [(text, "") for text in options.question] or default_questions(options.folder)
+    own = [(text, "") for text in options.question]
+    by_words = own or expected_answers("handbook-questions.tsv", options.folder)
+    by_meaning = own or expected_answers("handbook-meanings.tsv", options.folder)
     data = (
         Path(options.data).expanduser().absolute()
         if options.data
         else Path(tempfile.mkdtemp(prefix="openviking-demo-"))
     )
     try:
-        with OpenViking(path=str(data)) as ov:
+        with OpenViking(path=str(data), embedder="builtin", workers=0) as ov:
             root = add(ov, folder, data, console)
-            missed = sum(not ask(ov, question, expected, root, console) for question, expected in questions)
-        closing(console, folder, questions, missed)
+            missed = sum(not ask(ov, question, expected, root, console) for question, expected in by_words)
+            if by_meaning and not own:
+                console.print("\n[bold]In other words than the documents'[/]  [dim]while there are words alone:[/]")
+                for question, expected in by_meaning:
+                    console.print(f"  {escape(question)}  [dim]{place(ov, question, expected, root)}[/]")
+            if by_meaning:
+                embed(ov, console)
+                missed += sum(not ask(ov, question, expected, root, console) for question, expected in by_meaning)
+        closing(console, folder, by_words if own else [*by_words, *by_meaning], missed)
     except OpenVikingError as error:
         console.print(f"[bold red]{error.code}[/] {escape(error.message)}")
         return 1
@@ -71,30 +84,21 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def default_questions(folder: str | None) -> list[tuple[str, str]]:
-    """The handbook's questions with the file that answers each; none for another folder."""
+def expected_answers(name: str, folder: str | None) -> list[tuple[str, str]]:
+    """Questions about the handbook with the file that answers each; none for another folder."""
     if folder:
         return []
-    with (EXAMPLES / "handbook-questions.tsv").open(encoding="utf-8", newline="") as file:
+    with (EXAMPLES / name).open(encoding="utf-8", newline="") as file:
         return [(row["question"], row["answer"]) for row in csv.DictReader(file, delimiter="\t")]
 
 
 def add(ov: OpenViking, folder: Path, data: Path, console: Console) -> str:
-    """Add the folder with a progress bar, say how fast it was with summaries and all, and return the root's URI."""
+    """Add the folder with a progress bar, say how fast its words could be found, and return the root's URI."""
     console.print(f"[bold]Adding[/] {escape(str(folder))}")
     console.print(f"[dim]data in {escape(str(data))}[/]")
     start, cpu = time.perf_counter(), time.process_time()
-    bar = Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=console, transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task("reading", total=None)
-
-        def show(state: Step) -> None:
-            bar.update(task, description=state.stage, completed=state.done, total=state.total or None)
-
-        report = ov.add_resource(folder, wait=True, progress=show)
+    with shown(console) as show:
+        report = ov.add_resource(folder, progress=show)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     console.print(
         f"{report.files} files, {report.bytes / MB:.2f} MB, {report.passages} new passages in {seconds:.2f} s "
@@ -109,6 +113,37 @@ def add(ov: OpenViking, folder: Path, data: Path, console: Console) -> str:
         console.print(f"  [yellow]{escape(line)}[/]")
     console.print(f"→ [cyan]{escape(report.root_uri)}[/]")
     return report.root_uri
+
+
+def embed(ov: OpenViking, console: Console) -> None:
+    """Make the vectors with a progress bar, and say how long it took and how many there are."""
+    start = time.perf_counter()
+    with contextlib.suppress(DeadlineExceededError), shown(console) as show:
+        ov.wait_processed(PATIENCE_S, progress=show)
+    seconds, state = time.perf_counter() - start, ov.status()["embedding"]
+    console.print(
+        f"\n[bold]{state['have']} of {state['of']} vectors[/] after {seconds:.1f} s"
+        f"  [dim]{escape(str(state['model']))}, in this process[/]"
+    )
+
+
+@contextlib.contextmanager
+def shown(console: Console) -> Iterator[Callable[[Step], None]]:
+    """A bar on a terminal, and a function that moves it."""
+    bar = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda state: bar.update(task, description=state.stage, completed=state.done, total=state.total or None)
+
+
+def place(ov: OpenViking, question: str, expected: str, root: str) -> str:
+    """Where the file that answers stands among the hits, in words."""
+    uris = [hit.uri for hit in ov.find(question, target_uri=root, level=2, limit=HITS_SHOWN)]
+    wanted = f"{root}/{expected}"
+    return f"at place {uris.index(wanted) + 1}" if wanted in uris else f"not among the first {HITS_SHOWN}"
 
 
 def ask(ov: OpenViking, question: str, expected: str, root: str, console: Console) -> bool:

@@ -28,6 +28,7 @@ from openviking.model.hit import FindResult
 from openviking.model.imports import ImportReport, Progress
 from openviking.model.listing import Listing
 from openviking.model.matches import GlobResult, GrepResult
+from openviking.providers.embedder import Embedder
 from openviking.service.embedded import OpenViking
 
 P = ParamSpec("P")
@@ -42,9 +43,21 @@ class AsyncOpenViking:
     """
 
     def __init__(
-        self, path: str | Path | None = None, account: str = "default", user: str = "default", *, workers: int = 1, create: bool = True
+        self,
+        path: str | Path | None = None,
+        account: str = "default",
+        user: str = "default",
+        *,
+        config: str | Path | None = None,
+        embedder: Embedder | str | None = None,
+        dense_weight: float | None = None,
+        workers: int | None = None,
+        create: bool = True,
     ) -> None:
-        self._sync = OpenViking(path, account, user, workers=workers, create=create)
+        self._sync = OpenViking(
+            path, account, user, config=config, embedder=embedder, dense_weight=dense_weight, workers=workers,
+            create=create,
+        )
 
     async def __aenter__(self) -> Self:
         return self

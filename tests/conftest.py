@@ -43,8 +43,14 @@ sys.addaudithook(_refuse_network)
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path, None, None]:
-    """``~`` is an empty directory, so that no test reads or leaves anything in the home of whoever runs it."""
+    """``~`` is a directory of the tests' own: none reads or leaves anything in the home of whoever runs them.
+
+    Its ov.conf says that there is no embedding model, so that the tests, and the processes that they start, make
+    vectors only where they say so: ``OpenViking(…, embedder=…)``.
+    """
     home = tmp_path_factory.mktemp("home")
+    (home / ".openviking").mkdir()
+    (home / ".openviking" / "ov.conf").write_text('{"embedding": {"dense": {"provider": "none"}}}')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         for name in [name for name in os.environ if name.startswith("OPENVIKING_")]:

@@ -26,6 +26,8 @@ def module(name: str) -> ModuleType:
 
 sets = module("sets")
 
+WORDS = "zorblax quuxify plugh krill fjord garnet".split()
+
 
 def write_set(folder: Path, corpus: list[dict[str, str]], queries: list[dict[str, str]], pairs: list[str]) -> None:
     folder.mkdir(parents=True)
@@ -83,11 +85,51 @@ def test_the_command_measures_a_set(tmp_path: Path, capsys: pytest.CaptureFixtur
         run = module("run")
     finally:
         sys.path.remove(str(EVALS))
-    assert run.main(["--data", str(tmp_path), "--json"]) == 0
+    assert run.main(["--data", str(tmp_path), "--words", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "drinks": {"words": {"ndcg10": 0.5, "recall5": 0.5, "recall10": 0.5}}
     }
-    assert run.main(["--data", str(tmp_path), "--misses", "3"]) == 0
+    assert run.main(["--data", str(tmp_path), "--words", "--misses", "3"]) == 0
     assert "'wine': wanted 2" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         run.main(["--data", str(tmp_path), "--sets", "drinks,unknown"])
+
+
+@pytest.mark.cpu_budget(20)
+def test_the_command_fuses_and_keeps_the_vectors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the built-in model: what is meant is found in other words, and the second run makes no vector anew."""
+    texts = ["A kettle boils water for green tea.", "The harbour pilot guides vessels.", "Bread is baked in an oven."]
+    corpus = [{"_id": str(number), "text": text} for number, text in enumerate(texts)]
+    queries = [{"_id": "q", "text": "who steers ships into port"}, {"_id": "r", "text": "what makes a hot drink"}]
+    write_set(tmp_path / "data" / "life", corpus, queries, ["q\t1\t1\n", "r\t0\t1\n"])
+    run = module("run")
+    options = ["--data", str(tmp_path / "data"), "--vectors", str(tmp_path / "kept"), "--threads", "1", "--json"]
+    assert run.main([*options, "--signals"]) == 0
+    first = json.loads(capsys.readouterr().out)["life"]
+    assert first["words"]["ndcg10"] == 0
+    assert first["vectors"]["ndcg10"] == first["fused"]["ndcg10"] == 1
+    assert {"without short questions", "without exact names", "without scripts", "without phrases"} < set(first)
+    (file,) = (tmp_path / "kept").iterdir()
+    size, written = file.stat().st_size, file.stat().st_mtime_ns
+    assert size > 5 * 384 * 4
+    assert run.main(options) == 0
+    again = json.loads(capsys.readouterr().out)["life"]
+    assert again == {way: first[way] for way in ("words", "vectors", "fused")}
+    assert file.stat().st_mtime_ns == written
+
+
+def test_lookups_are_answered_by_one_document(tmp_path: Path) -> None:
+    texts = [f"Note {n}: the harbour pilot of port number{n}x met {word} today" for n, word in enumerate(WORDS)]
+    write_set(tmp_path / "notes", [{"_id": str(n), "text": text} for n, text in enumerate(texts)], [], [])
+    one = sets.load(tmp_path, "notes")
+    sys.modules["sets"] = sets
+    made = module("lookups").lookups(one, each=4)
+    assert set(made) == {"code", "code in a sentence", "word", "word in a sentence", "quoted"}
+    for kind, asked in made.items():
+        assert asked.name == f"notes: {kind}"
+        assert len(asked.queries) == 4
+        for query in asked.queries:
+            (found,) = asked.relevant[query.id]
+            said = query.text.removeprefix("what did we decide about ").strip('"?')
+            assert said in texts[int(found)]
+    assert made == module("lookups").lookups(one, each=4)

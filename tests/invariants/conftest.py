@@ -44,12 +44,13 @@ class Services:
 class Remote:
     """Another process that does what it is told; killed at the latest at the end of the test."""
 
-    def __init__(self, place: Path, workers: int) -> None:
+    def __init__(self, place: Path, workers: int, config: Path | None = None) -> None:
+        named = {"OPENVIKING_CONFIG_FILE": str(config)} if config else {}
         self._process = subprocess.Popen(
             [sys.executable, str(PROGRAM), str(place), str(workers)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(SOURCES)},
+            env={**os.environ, "PYTHONPATH": str(SOURCES), **named},
         )
         assert self._process.stdin
         assert self._process.stdout
@@ -106,11 +107,11 @@ def ov(place: Path) -> Iterator[OpenViking]:
 
 @pytest.fixture
 def start(place: Path) -> Iterator[Callable[..., Remote]]:
-    """Starts another process on the same store; it says that it is open before anything else."""
+    """Starts another process on the same store, with an ov.conf if one is given; it says that it is open first of all."""
     started: list[Remote] = []
 
-    def starting(*, workers: int = 0, wait: bool = True) -> Remote:
-        remote = Remote(place, workers)
+    def starting(*, workers: int = 0, wait: bool = True, config: Path | None = None) -> Remote:
+        remote = Remote(place, workers, config)
         started.append(remote)
         if wait:
             assert remote.answer() == {"ok": "open"}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from tests.stubs.embedders import HashEmbedder
 
 from openviking import OpenViking
 from openviking.ingest.sidecars import render_all
@@ -25,19 +26,23 @@ def answers(ov: OpenViking) -> str:
     )
 
 
-@pytest.mark.cpu_budget(12)
+@pytest.mark.cpu_budget(16)
+@pytest.mark.parametrize("vectors", [False, True], ids=["words", "vectors"])
 def test_the_same_list_from_every_thread_and_after_reopening(
-    place: Path, fill: Callable[[OpenViking, Mapping[str, str]], None]
+    place: Path, fill: Callable[[OpenViking, Mapping[str, str]], None], vectors: bool
 ) -> None:
     equal = {f"resources/{top}/{number}.md": "zorblax common" for top in ("b", "a-b", "a") for number in (3, 1, 2)}
     files = {
         f"resources/d{number % 7}/file{number}.md": f"# Number {number}\n\ncommon {'quuxify ' * (number % 4)} getUserByEmail"
         for number in range(40)
     }
-    with OpenViking(place, workers=0) as ov:
+    embedder = HashEmbedder() if vectors else None
+    with OpenViking(place, workers=0, embedder=embedder) as ov:
         fill(ov, equal | files)
         ov.wait_processed(60)
         first = answers(ov)
+        assert ov.find("common").vectors.have == (ov.find("common").vectors.of if vectors else 0)
+        assert all(answers(ov) == first for _ in range(3))
         collected: list[str] = []
         threads = [threading.Thread(target=lambda: collected.append(answers(ov))) for _ in range(8)]
         for thread in threads:
@@ -45,7 +50,8 @@ def test_the_same_list_from_every_thread_and_after_reopening(
         for thread in threads:
             thread.join()
         assert collected == [first] * 8
-    with OpenViking(place, workers=1) as ov:
+    embedder = HashEmbedder() if vectors else None
+    with OpenViking(place, workers=1, embedder=embedder) as ov:
         assert answers(ov) == first
 
 

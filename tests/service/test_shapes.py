@@ -119,7 +119,7 @@ def test_find(filled: OpenViking) -> None:
     result = filled.find("krill a", R, level=2, limit=1, explain=True, read_content=True)
     wire = result.to_dict()
     assert set(wire) == {"memories", "resources", "skills", "total", "retrieval"}
-    assert (wire["total"], wire["retrieval"]) == (1, {"degraded": []})
+    assert (wire["total"], wire["retrieval"]) == (1, {"vectors": {"have": 0, "of": 3}, "degraded": []})
     [hit] = wire["resources"]
     assert (hit.pop("score"), hit.pop("explain")) == (
         result.hits[0].score,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.stubs.queries import words
 
 from openviking.errors import FailedPreconditionError, OpenVikingError, ResourceExhaustedError, UnavailableError
 from openviking.model.scope import Scope
@@ -50,7 +51,7 @@ def every_question(store: AccountStore) -> list[Callable[[], object]]:
         through_view(lambda view: view.get("resources/1.md")),
         through_view(lambda view: view.children("resources", hidden=True)),
         through_view(lambda view: list(view.walk(""))),
-        through_view(lambda view: view.search(("zorblax",), Scope(), 10)),
+        through_view(lambda view: view.search(words("zorblax"), Scope(), 10)),
         through_view(lambda view: view.records(Scope(), 10)),
         through_view(lambda view: view.stats(0)),
         store.jobs.waiting,
@@ -303,7 +304,7 @@ def test_closing_while_many_threads_work(open_store: Callable[[Path], AccountSto
                     if number == 0:
                         store.apply([SetTags("resources/1.md", (f"k={turn}",))])
                     with store.read() as view:
-                        if (count := len(view.search(("zorblax",), Scope(), 100))) < 30:
+                        if (count := len(view.search(words("zorblax"), Scope(), 100))) < 30:
                             wrong.append(count)
             except FailedPreconditionError:
                 pass
@@ -353,7 +354,7 @@ def test_many_threads_write_and_read(store: AccountStore, put: Put) -> None:
                 path = f"resources/t{number}/{turn}.md"
                 store.apply([put(path, f"word{number}x{turn}")])
                 with store.read() as view:
-                    found = [one.node.path for one in view.search((f"word{number}x{turn}",), Scope(), 10)]
+                    found = [one.node.path for one in view.search(words(f"word{number}x{turn}"), Scope(), 10)]
                     below = view.count_below(f"resources/t{number}")
                 if found != [path] or below != turn + 1:
                     wrong.append((found, below))

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
+from tests.stubs.queries import words
 
 from openviking.model.scope import Scope
 from openviking.store.batch import NoteSource, Operation, PutFile, Remove, SetTags, StoredPassage
@@ -23,7 +24,7 @@ def passages(store: AccountStore) -> int:
 
 def found(store: AccountStore, *terms: str) -> list[tuple[str, float]]:
     with store.read() as view:
-        return [(candidate.node.path, candidate.score) for candidate in view.search(terms, Scope(), 100)]
+        return [(candidate.node.path, candidate.score) for candidate in view.search(words(*terms), Scope(), 100)]
 
 
 def many(put: Put, directory: str, files: int = PURGED_NODES) -> list[Operation]:

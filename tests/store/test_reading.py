@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.stubs.queries import words
 
 from openviking.model.node import Node
 from openviking.model.scope import Scope
@@ -101,7 +102,7 @@ def test_records_are_text_files_that_are_not_hidden_and_two_sidecars(tree: Accou
         assert {node.path for node, level in view.records(Scope(levels=(2,)), 100)} == {
             f"resources/{name}" for name in (*FILES, "empty.md") if not name.rpartition("/")[2].startswith(".")
         }
-        assert view.search(("hidden",), Scope(), 10) == []
+        assert view.search(words("hidden"), Scope(), 10) == []
         seen = next(one.seen for one in view.dirty(10) if one.path == "resources/d/e")
     tree.apply([PutSidecars("resources/d/e", seen, "short", "long", "extractive", (), ())])
     with tree.read() as view:
@@ -120,7 +121,7 @@ def test_the_records_of_a_stale_directory_are_not_given(tree: AccountStore, put:
     def given() -> tuple[int, int]:
         with tree.read() as view:
             scope = Scope(("resources/d/e",), levels=(0, 1))
-            return len(view.records(scope, 10)), len(view.search(("zorblax",), scope, 10))
+            return len(view.records(scope, 10)), len(view.search(words("zorblax"), scope, 10))
 
     assert given() == (2, 2)
     tree.apply([Remove("resources/d/e/z.md")])
@@ -136,7 +137,7 @@ def test_scopes(tree: AccountStore, put: Put, node: Find) -> None:
         with tree.read() as view:
             return sorted(
                 candidate.node.path
-                for candidate in view.search(("content",), Scope(**fields), 100)  # type: ignore[arg-type]
+                for candidate in view.search(words("content"), Scope(**fields), 100)  # type: ignore[arg-type]
             )
 
     everything = search()
@@ -221,7 +222,7 @@ def test_two_stores_on_one_place_see_each_other_at_once(
         writer.apply([put(f"resources/{number}.md", f"word{number}"), MakeDirectory("resources/d", exist_ok=True)])
         with reader.read() as view:
             assert view.get(f"resources/{number}.md") is not None
-            assert len(view.search((f"word{number}",), Scope(), 10)) == 1
+            assert len(view.search(words(f"word{number}"), Scope(), 10)) == 1
     assert one.check() == []
 
 
@@ -231,13 +232,13 @@ def test_what_was_stored_is_there_after_opening_again(
     first = open_store(tmp_path / "again")
     first.apply([put("resources/a.md", "zorblax"), SetTags("resources/a.md", ("k=v",))])
     with first.read() as view:
-        before = [entry.node for entry in view.walk("")], view.change, view.search(("zorblax",), Scope(), 10)
+        before = [entry.node for entry in view.walk("")], view.change, view.search(words("zorblax"), Scope(), 10)
     first.close()
     with open_store(tmp_path / "again").read() as view:
         assert (
             [entry.node for entry in view.walk("")],
             view.change,
-            view.search(("zorblax",), Scope(), 10),
+            view.search(words("zorblax"), Scope(), 10),
         ) == before
 
 
@@ -265,9 +266,9 @@ def test_another_version_of_the_analyser_makes_names_and_summaries_anew(
     second = SqliteStore(place, _Backwards())
     with second.read() as view:
         assert [one.path for one in view.dirty(10)] == ["resources/zorblax", "resources"]
-        assert {one.node.path for one in view.search(("xalbroz",), Scope(), 10)} == {"resources/zorblax/a.md"}
-        assert view.search(("zorblax",), Scope(), 10) == []
-        assert view.search(("old",), Scope(), 10) == []
+        assert {one.node.path for one in view.search(words("xalbroz"), Scope(), 10)} == {"resources/zorblax/a.md"}
+        assert view.search(words("zorblax"), Scope(), 10) == []
+        assert view.search(words("old"), Scope(), 10) == []
         change = view.change
     assert "sidecars" in second.jobs.waiting()
     assert second.check() == []

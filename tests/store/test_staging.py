@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.stubs.queries import words
 
 from openviking.errors import AlreadyExistsError, NotFoundError, UnavailableError
 from openviking.ingest.prepare import PathAnalyser, prepare
@@ -48,7 +49,7 @@ def state(store: AccountStore) -> dict[str, bool]:
     with store.read() as view:
         node = view.get(PATH)
         text = view.text(node) if node is not None else None
-        found = {term: bool(view.search((term,), Scope(), 10)) for term in "xyz"}
+        found = {term: bool(view.search(words(term), Scope(), 10)) for term in "xyz"}
         if node is not None:
             rows = view.passages(node)
             assert [row.start for row in rows] == list(range(len(text or "")))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.stubs.queries import words
 
 from openviking.model.scope import Scope
 from openviking.store.batch import PutFile, Remove
@@ -21,7 +22,7 @@ OpenStore = Callable[[Path], AccountStore]
 
 def scores(store: AccountStore) -> list[float]:
     with store.read() as view:
-        return [candidate.score for candidate in view.search(("zorblax", "amber"), Scope(), 10)]
+        return [candidate.score for candidate in view.search(words("zorblax", "amber"), Scope(), 10)]
 
 
 def test_scores_follow_every_write_purge_and_other_store(open_store: OpenStore, put: Put, tmp_path: Path) -> None:
@@ -48,11 +49,11 @@ def test_scores_follow_every_write_purge_and_other_store(open_store: OpenStore, 
 def test_an_older_view_has_its_own_counts(store: AccountStore, put: Put) -> None:
     store.apply([put("resources/a.md", "zorblax amber")])
     with store.read() as old:
-        before = old.search(("amber",), Scope(), 10)
+        before = old.search(words("amber"), Scope(), 10)
         store.apply([put(f"resources/{number}.md", f"amber {number}") for number in range(20)])
-        assert old.search(("amber",), Scope(), 10) == before
+        assert old.search(words("amber"), Scope(), 10) == before
     with store.read() as new:
-        assert len(new.search(("amber",), Scope(), 30)) > len(before)
+        assert len(new.search(words("amber"), Scope(), 30)) > len(before)
 
 
 def test_it_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.stubs.queries import words
 
 from openviking.errors import (
     AlreadyExistsError,
@@ -47,7 +48,7 @@ def text_of(store: AccountStore, path: str) -> str | None:
 
 def found(store: AccountStore, *terms: str) -> list[str]:
     with store.read() as view:
-        return [candidate.node.path for candidate in view.search(terms, Scope(), 100)]
+        return [candidate.node.path for candidate in view.search(words(*terms), Scope(), 100)]
 
 
 # --- put -----------------------------------------------------------------------------------------------------------

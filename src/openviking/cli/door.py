@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openviking.config.settings import DEFAULT_PATH
 from openviking.errors import UnimplementedError
 
 if TYPE_CHECKING:
@@ -16,11 +15,6 @@ if TYPE_CHECKING:
 
     from openviking import OpenViking
     from openviking.cli.options import Invocation
-
-
-def data_directory(invocation: Invocation) -> Path:
-    """The directory that the call means: ``--path``, ``$OPENVIKING_PATH`` or the default place."""
-    return Path(invocation.path or DEFAULT_PATH).expanduser()
 
 
 @contextmanager
@@ -32,13 +26,15 @@ def opened(invocation: Invocation, *, create: bool = False) -> Iterator[OpenViki
     """
     if invocation.actor_peer_id is not None:
         raise UnimplementedError("--actor-peer-id is not part of this version", option="--actor-peer-id")
-    if invocation.path == "":
-        raise click.UsageError("--path is empty; name a directory or leave it out.")
-    directory = data_directory(invocation)
-    if directory.exists() and not directory.is_dir():
+    for option in ("path", "config"):
+        if getattr(invocation, option) == "":
+            kind = "directory" if option == "path" else "file"
+            raise click.UsageError(f"--{option} is empty; name a {kind} or leave it out.")
+    directory = None if invocation.path is None else Path(invocation.path).expanduser()
+    if directory is not None and directory.exists() and not directory.is_dir():
         raise click.UsageError(f"--path {str(directory)!r} is not a directory.")
     from openviking import OpenViking
 
     account, user = invocation.account or "default", invocation.user or "default"
-    with OpenViking(directory, account=account, user=user, workers=0, create=create) as store:
+    with OpenViking(directory, account=account, user=user, config=invocation.config, workers=0, create=create) as store:
         yield store

@@ -27,6 +27,7 @@ class Invocation:
     output: str | None = None
     compact: bool | None = None
     path: str | None = None
+    config: str | None = None
     account: str | None = None
     user: str | None = None
     actor_peer_id: str | None = None
@@ -76,7 +77,11 @@ def _global_options() -> list[click.Parameter]:
         ),
         _Global(
             ["--path"], metavar="DIR", envvar="OPENVIKING_PATH",
-            help=f"Where the data is (default: $OPENVIKING_PATH, else {DEFAULT_PATH}).",
+            help=f"Where the data is (default: $OPENVIKING_PATH, else as configured, else {DEFAULT_PATH}).",
+        ),
+        _Global(
+            ["--config"], metavar="FILE", envvar="OPENVIKING_CONFIG_FILE",
+            help="Configuration (default: $OPENVIKING_CONFIG_FILE, else ~/.openviking/ov.conf if there is one).",
         ),
         _Global(["--account"], metavar="ID", envvar="OPENVIKING_ACCOUNT", help="Account (default: default)."),
         _Global(["--user"], metavar="ID", envvar="OPENVIKING_USER", help="Whose ~ it is (default: default)."),

@@ -125,6 +125,24 @@ class TermFinder:
         return found
 
 
+def count_unspaced(text: str) -> int:
+    """How many characters of ``text`` belong to scripts that are written without blanks."""
+    return 0 if text.isascii() else len(_IS_UNSPACED.findall(text))
+
+
+def words_asked(text: str) -> list[str]:
+    """The words of a query as they are spelled, without stop words; a run of an unspaced script is one.
+
+    Each once, though it may stand in different forms (*file*, *files*).
+    """
+    words: dict[tuple[str, ...], str] = {}
+    for token in _tokens(text):
+        terms, _ = _stored(token)
+        if not STOP_WORDS.issuperset(terms):
+            words.setdefault(terms, _CLITIC.sub("", token))
+    return list(words.values())
+
+
 def name_terms(name: str) -> tuple[str, ...]:
     """The distinct terms of one path segment, in order; a file's extension is one of them."""
     return tuple(dict.fromkeys(term for token in _tokens(name) for term in _stored(token)[0]))

@@ -18,8 +18,8 @@ from openviking.parse.document import Document, Passage
 from openviking.parse.plain import parse_plain
 from openviking.store.batch import FileContent, StoredPassage
 
-PARSER_VERSION: Final = 1
-"""Rises with every change of what passages or summaries a file gives."""
+PARSER_VERSION: Final = 2
+"""Rises with every change of what passages, titles or summaries a file gives."""
 
 PREPARED: Final = analysis.VERSION * 1000 + PARSER_VERSION
 """What `FileContent.prepared` is now; files prepared by another version are prepared anew in the background."""
@@ -54,6 +54,38 @@ def prepare(
         return _derived(name, data, digest, text, stored, encoding, parse_plain(text), fault)
 
 
+def embedded_texts(name: str, text: str) -> dict[bytes, str]:
+    """What a model reads of each passage of a file with this ``text``, by the passage's content hash."""
+    try:
+        return _embedded(parse(name, text), text)
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001
+        # As `prepare` took it.
+        return _embedded(parse_plain(text), text)
+
+
+def _embedded(document: Document, text: str) -> dict[bytes, str]:
+    parts = [(_title(document), one.breadcrumb, one.symbol, one.body) for one in cut(document, text)]
+    return {content_hash(*part): embedded_text(*part) for part in parts}
+
+
+def embedded_text(title: str, breadcrumb: str, symbol: str, body: str) -> str:
+    """What a model reads of a passage: what is not blank of its parts, a line or more each; "" for a blank passage."""
+    return "\n".join(part for part in (title, breadcrumb, symbol, body) if part.strip())
+
+
+def content_hash(title: str, breadcrumb: str, symbol: str, body: str) -> bytes:
+    """The SHA-256 that covers all of a passage that a model reads; its vectors are keyed by it."""
+    return hashlib.sha256(f"{title}\n{breadcrumb}\n{symbol}\n{body}".encode()).digest()
+
+
+def _title(document: Document) -> str:
+    # People name the language in their questions; code hardly ever does.
+    language = (document.language,) if document.kind == "code" else ()
+    return " ".join((document.title, *document.keywords, *language)).strip()
+
+
 def _derived(
     name: str,
     data: bytes,
@@ -64,9 +96,7 @@ def _derived(
     document: Document,
     fault: str = "",
 ) -> FileContent:
-    # People name the language in their questions; code hardly ever does.
-    language = (document.language,) if document.kind == "code" else ()
-    title = " ".join((document.title, *document.keywords, *language)).strip()
+    title = _title(document)
     return FileContent(
         data=data,
         hash=digest,
@@ -75,7 +105,7 @@ def _derived(
         encoding=encoding,
         kind=document.kind,
         language=document.language,
-        title=document.title,
+        title=title,
         abstract=file_abstract(name, document, text),
         overview=file_overview(name, document, text),
         passages=tuple(_stored(title, passage) for passage in cut(document, text)),
@@ -92,7 +122,6 @@ def prepare_sidecar(title: str, text: str) -> tuple[StoredPassage, ...]:
 def _stored(title: str, passage: Passage) -> StoredPassage:
     heading = f"{passage.breadcrumb} {passage.symbol}".strip()
     title_terms, heading_terms, body_terms = _terms(title), analysis.analyse(heading), analysis.analyse(passage.body)
-    embedded = f"{title}\n{passage.breadcrumb}\n{passage.symbol}\n{passage.body}"
     return StoredPassage(
         start=passage.start,
         end=passage.end,
@@ -100,7 +129,7 @@ def _stored(title: str, passage: Passage) -> StoredPassage:
         last_line=passage.last_line,
         breadcrumb=passage.breadcrumb,
         symbol=passage.symbol,
-        hash=hashlib.sha256(embedded.encode()).digest(),
+        hash=content_hash(title, passage.breadcrumb, passage.symbol, passage.body),
         title_terms=title_terms.joined,
         heading_terms=heading_terms.joined,
         body_terms=body_terms.joined,

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from openviking.model.embedding import Coverage
+
+NO_PASSAGES: Final = Coverage(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +96,13 @@ class FindResult:
     """The hits of a find; iterating gives all of them in rank order.
 
     ``memories``, ``resources`` and ``skills`` are the same hits by context type, each in rank order. ``degraded``
-    says what the answer had to do without; it is empty when nothing was missing.
+    says what the answer had to do without; it is empty when nothing was missing. ``vectors`` says how many of the
+    passages that were looked at have a vector; the others are found by their words alone.
     """
 
     hits: tuple[Hit, ...]
     degraded: tuple[Degradation, ...] = ()
+    vectors: Coverage = NO_PASSAGES
 
     @property
     def memories(self) -> list[Hit]:
@@ -134,5 +140,8 @@ class FindResult:
             "resources": [hit.to_dict() for hit in self.resources],
             "skills": [hit.to_dict() for hit in self.skills],
             "total": self.total,
-            "retrieval": {"degraded": [{"stage": one.stage, "reason": one.reason} for one in self.degraded]},
+            "retrieval": {
+                "vectors": {"have": self.vectors.have, "of": self.vectors.of},
+                "degraded": [{"stage": one.stage, "reason": one.reason} for one in self.degraded],
+            },
         }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-Stage = Literal["scanning", "importing", "removing", "summarising", "done"]
+Stage = Literal["scanning", "importing", "removing", "done", "working", "embedding"]
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
 LISTED: Final = 200
@@ -67,7 +67,11 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an import is: ``done`` of ``total`` files (0 while unknown), ``bytes`` read, ``name`` of the last file."""
+    """How far an import is: ``done`` of ``total`` files (0 while unknown), ``bytes`` read, ``name`` of the last file.
+
+    Where what follows is waited for, ``working`` counts jobs and ``embedding`` passages whose vectors are made; ``name``
+    then says what keeps the model from answering.
+    """
 
     stage: Stage
     done: int
@@ -116,7 +120,8 @@ class ImportReport:
     ``created``, ``updated``, ``unchanged`` and ``removed`` count files, ``passages`` those written, ``bytes`` all
     that was read; ``binary`` names the files that are stored and listed but not indexed. After a ``cancelled``
     import everything reported is stored, and adding the source again continues. ``updated_root`` says that the source
-    had filled the root before.
+    had filled the root before. ``vectors_waiting`` passages at and below the root are found by their words alone until
+    their vectors are made.
     """
 
     root_uri: str
@@ -135,6 +140,7 @@ class ImportReport:
     warnings: tuple[str, ...] = ()
     cancelled: bool = False
     updated_root: bool = False
+    vectors_waiting: int = 0
 
     @property
     def files(self) -> int:
@@ -168,4 +174,5 @@ class ImportReport:
             "warnings": list(self.warnings[:LISTED]),
             "cancelled": self.cancelled,
             "updated_root": self.updated_root,
+            "vectors_waiting": self.vectors_waiting,
         }

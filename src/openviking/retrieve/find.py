@@ -7,15 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from openviking.index.analyse import MAX_QUERY_TERMS, TermFinder, analyse_query
+from openviking.index.fusion import Fusion, fusion
+from openviking.index.question import question
+from openviking.index.signals import phrases
+from openviking.model.embedding import EmbeddingModel
 from openviking.model.hit import Degradation, FindResult, Hit
 from openviking.model.node import Node
 from openviking.model.scope import Scope
 from openviking.retrieve.ranking import Ranked, ranked
 from openviking.retrieve.snippet import snippet, without_tags
-from openviking.store.port import Candidate, View
+from openviking.store.port import Query, QueryVector, View
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, context_type
 
 MAX_LIMIT: Final = 10_000
+
+ROUNDING: Final = 1e-9
+"""Differences up to this are those of sums, not contributions."""
+
+NO_MODEL: Final = ""
+"""The fingerprint of no model at all: no passage has a vector of it."""
 
 SNIPPET_BYTES: Final = 64 * 1024
 """How much of a passage a snippet is taken from; only markup can hold more, in its tags."""
@@ -25,7 +35,12 @@ MEMORY_ABSTRACT_BYTES: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class FindRequest:
-    """A validated find: ``query`` may be blank if the scope narrows by itself; ``threshold`` is exclusive."""
+    """A validated find: ``query`` may be blank if the scope narrows by itself; ``threshold`` is exclusive.
+
+    ``model`` is the record of the embedding model in use, None if there is none; ``vector`` what it makes of the query,
+    None where it was not asked or did not answer: then words answer alone, and ``degraded`` should say why.
+    ``dense_weight`` is the vectors' share of the score, None for the shares by context type.
+    """
 
     query: str
     scope: Scope
@@ -33,20 +48,30 @@ class FindRequest:
     threshold: float = 0.0
     read_content: bool = False
     explain: bool = False
+    model: EmbeddingModel | None = None
+    vector: QueryVector | None = None
+    dense_weight: float | None = None
+    degraded: tuple[Degradation, ...] = ()
 
 
 def find(view: View, request: FindRequest) -> FindResult:
     """The best records for a query, or the newest of the scope where the query is blank."""
     limit = min(request.limit, MAX_LIMIT)
+    vectors = view.coverage(NO_MODEL if request.model is None else request.model.fingerprint, request.scope)
     if not request.query.strip():
-        return FindResult(_newest(view, request, limit))
+        return FindResult(_newest(view, request, limit), request.degraded, vectors)
     asked = analyse_query(request.query)
     terms = asked[:MAX_QUERY_TERMS]
-    best = ranked(view, terms, request.scope, limit, request.threshold)
+    model = None if request.vector is None else request.model
+    asks = question(request.query)
+    fused = fusion(asks, has_terms=bool(terms), model=model, dense_weight=request.dense_weight)
+    best = ranked(
+        view, Query(terms, request.vector, fused.score), phrases(asks.phrases), request.scope, limit, request.threshold
+    )
     tags = view.tags([one.candidate.node.id for one in best])
     finder = TermFinder(terms)
-    hits = tuple(_hit(view, one, finder, tags.get(one.candidate.node.id, ()), request) for one in best)
-    return FindResult(hits, _degraded(asked))
+    hits = tuple(_hit(view, one, finder, tags.get(one.candidate.node.id, ()), request, fused) for one in best)
+    return FindResult(hits, (*request.degraded, *_degraded(asked)), vectors)
 
 
 def _degraded(asked: Sequence[str]) -> tuple[Degradation, ...]:
@@ -58,10 +83,12 @@ def _degraded(asked: Sequence[str]) -> tuple[Degradation, ...]:
     return (Degradation("query", f"{MAX_QUERY_TERMS} of its terms are searched for, {len(others)} others are not"),)
 
 
-def _hit(view: View, one: Ranked, finder: TermFinder, tags: tuple[str, ...], request: FindRequest) -> Hit:
+def _hit(
+    view: View, one: Ranked, finder: TermFinder, tags: tuple[str, ...], request: FindRequest, fused: Fusion
+) -> Hit:
     candidate, score = one.candidate, one.score
     node = candidate.node
-    explain = _explain(candidate, score) if request.explain else None
+    explain = _explain(one, fused) if request.explain else None
     if node.is_dir:
         sidecars = view.sidecars(node.path)
         text = "" if sidecars is None else sidecars.abstract if candidate.level == 0 else sidecars.overview
@@ -118,9 +145,14 @@ def _content(view: View, node: Node, hit: Hit, request: FindRequest) -> str | No
     return hit.abstract if node.is_dir else view.text(node)
 
 
-def _explain(candidate: Candidate, score: float) -> tuple[tuple[str, float], ...]:
-    shares = tuple(
-        (f"words:{term}", share) for term, share in sorted(candidate.terms, key=lambda pair: (-pair[1], pair[0]))
-    )
-    behind = score - candidate.score
-    return (*shares, ("directory_behind_files", behind)) if behind else shares
+def _explain(one: Ranked, fused: Fusion) -> tuple[tuple[str, float], ...]:
+    """What the score is made of; the values add up to it."""
+    candidate = one.candidate
+    parts = fused.parts(context_type(candidate.node.path), candidate.terms, candidate.cosine)
+    phrase = candidate.score - fused.score(context_type(candidate.node.path), candidate.words, candidate.cosine)
+    if abs(phrase) > ROUNDING:
+        parts.append(("phrase", phrase))
+    behind = one.score - candidate.score
+    if behind:
+        parts.append(("directory_behind_files", behind))
+    return tuple(parts)

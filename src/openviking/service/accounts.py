@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,15 +45,22 @@ class _Account:
 class Accounts:
     """Opens ``<data>/accounts/<place>`` for each account and keeps it open.
 
-    Without ``create`` a directory that holds no data yet is a `NotFoundError`. ``system`` knows who is registered;
-    without it the system database of the data directory is used if there is one, else an account's place is its id.
-    With ``registered_only`` other accounts don't exist.
+    Without ``create`` a directory that holds no data yet is a `NotFoundError`. ``introduce`` is told of each store
+    that was opened. ``system`` knows who is registered; without it the system database of the data directory is used if
+    there is one, else an account's place is its id. With ``registered_only`` other accounts don't exist.
     """
 
     def __init__(
-        self, path: Path, *, create: bool = True, system: SystemStore | None = None, registered_only: bool = False
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        introduce: Callable[[AccountStore], None] = lambda _: None,
+        system: SystemStore | None = None,
+        registered_only: bool = False,
     ) -> None:
         self._path = path
+        self._introduce = introduce
         self._create = create
         self._system = system
         self._own_system: SystemStore | None = None
@@ -197,6 +205,7 @@ class Accounts:
             outdated = bool(view.outdated(PREPARED, 1))
         if outdated:
             store.jobs.enqueue(NewJob("prepare", "", {}))
+        self._introduce(store)
         return store
 
     @staticmethod

@@ -13,6 +13,7 @@ from openviking.model.hit import FindResult
 from openviking.model.imports import ImportReport, Progress
 from openviking.model.listing import Listing
 from openviking.model.matches import GlobResult, GrepResult
+from openviking.providers.embedder import Embedder
 from openviking.service.embedded import OpenViking
 
 P = ParamSpec("P")
@@ -32,10 +33,22 @@ class AsyncOpenViking:
         account: str = "default",
         user: str = "default",
         *,
-        workers: int = 1,
+        config: str | Path | None = None,
+        embedder: Embedder | str | None = None,
+        dense_weight: float | None = None,
+        workers: int | None = None,
         create: bool = True,
     ) -> None:
-        self._sync = OpenViking(path, account, user, workers=workers, create=create)
+        self._sync = OpenViking(
+            path,
+            account,
+            user,
+            config=config,
+            embedder=embedder,
+            dense_weight=dense_weight,
+            workers=workers,
+            create=create,
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -280,7 +293,7 @@ class AsyncOpenViking:
         return await self._run(self._sync.write, uri, content, mode, wait=wait, timeout=timeout)
 
     async def wait_processed(
-        self, timeout: float | None = None, *, progress: Callable[[int], None] | None = None
+        self, timeout: float | None = None, *, progress: Callable[[Progress], None] | None = None
     ) -> dict[str, Any]:
         """As `OpenViking.wait_processed`."""
         return await self._run(self._sync.wait_processed, timeout, progress=progress)

@@ -81,8 +81,8 @@ class Content:
         """Write the text of a file; what it says is found when this returns.
 
         ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made). ``append`` keeps
-        all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` also awaits the sidecars of the
-        directories above. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`,
+        all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` also awaits the file's vectors, and sidecars
+        and their vectors of the directories above. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`,
         `PermissionDeniedError`.
         """
         one_of("mode", mode, ("replace", "append", "create"))
@@ -97,17 +97,18 @@ class Content:
             file_mode: FileMode = "create" if mode == "create" else "replace"
             [outcome] = store.apply([PutFile(target.path, prepare(target.name, data), mode=file_mode)]).outcomes
         if wait:
-            self._worker.drain(store, timeout)
+            self._worker.drain(store, timeout, below=target.path)
         self._worker.wake()
+        changed = outcome.kind != "unchanged"
         return {
             "uri": str(target),
             "root_uri": str(target.parent),
             "context_type": context_type(target.path),
             "mode": mode,
             "written_bytes": len(data),
-            "content_updated": outcome.kind != "unchanged",
-            "semantic_status": "complete" if wait or outcome.kind == "unchanged" else "queued",
-            "vector_status": "skipped",
+            "content_updated": changed,
+            "semantic_status": "complete" if wait or not changed else "queued",
+            "vector_status": self._worker.vector_status(store, target.path, written=changed and not wait),
             "queue_status": None,
         }
 

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from openviking.config.file import load_settings
 from openviking.config.settings import Settings
+from openviking.errors import InvalidArgumentError, OpenVikingError
+from openviking.index.choices import one_of
 from openviking.model.hit import FindResult
 from openviking.model.identity import Identity
 from openviking.model.imports import ImportOptions, ImportReport, Progress
 from openviking.model.listing import Listing
 from openviking.model.matches import GlobResult, GrepResult
+from openviking.providers.embedder import Embedder
+from openviking.providers.selection import embedder_of
 from openviking.service.accounts import Accounts
 from openviking.service.content import Content
+from openviking.service.embedding import Embedding
 from openviking.service.fs import FileSystem
 from openviking.service.resources import Resources
 from openviking.service.running import Running
 from openviking.service.search import Search
 from openviking.service.system import System
+from openviking.service.vector_lane import VectorLane
 from openviking.service.worker import Worker
+from openviking.text import quoted
 
 CLOSING_S: Final = 10.0
 """Seconds that closing waits for the imports of other threads to stop."""
@@ -29,10 +40,19 @@ CLOSING_S: Final = 10.0
 class OpenViking:
     """A context database in a directory; several processes and threads may use it at once.
 
-    ``path`` is the data directory (default ``~/.openviking/data``), ``account`` and ``user`` whose data are meant.
-    Without ``create`` a directory that holds no data yet is a `NotFoundError`.
-    ``workers`` threads do background work; 0 leaves it to other processes and to `wait_processed`. Use it as a
-    context manager, or call `close`.
+    ``path`` is the data directory (default: the one that the configuration names, else ``~/.openviking/data``),
+    ``account`` and ``user`` whose data are meant. Without ``create`` a directory that holds no data yet is a
+    `NotFoundError`.
+
+    ``config`` is a configuration file; None takes the first of ``$OPENVIKING_CONFIG_FILE``, ``~/.openviking/ov.conf``
+    and ``/etc/openviking/ov.conf`` that there is. ``embedder`` is the embedding model: ``"builtin"``, ``"none"`` (words
+    alone), or an object with the methods of `openviking.providers.embedder.Embedder`, which stays yours to close; None
+    leaves it to the configuration, and without one it is the built-in model. ``dense_weight`` is the vectors' share of
+    a score, 0 for words alone, 1 for vectors alone; None: as configured, else 0.35 for memories and 0.7 for the rest.
+
+    ``workers`` threads do background work (None: as configured, else 1), and one more makes vectors; 0 leaves both to
+    other processes and to `wait_processed`. Use it as a context manager, or call `close`. Raises
+    `InvalidArgumentError` for a configuration that can't be used.
     """
 
     def __init__(
@@ -41,28 +61,35 @@ class OpenViking:
         account: str = "default",
         user: str = "default",
         *,
-        workers: int = 1,
+        config: str | Path | None = None,
+        embedder: Embedder | str | None = None,
+        dense_weight: float | None = None,
+        workers: int | None = None,
         create: bool = True,
     ) -> None:
-        settings = (
-            Settings(workers=workers) if path is None else Settings(path=Path(path).expanduser(), workers=workers)
-        )
+        settings = _settings(path, config, embedder, dense_weight, workers)
         self._identity = Identity(account=account, user=user, role="root")
-        self._accounts = Accounts(settings.path, create=create)
+        given = None if embedder is None or isinstance(embedder, str) else embedder
+        self._embedding = Embedding(settings.embedding, embedder_of, given)
+        self._accounts = Accounts(settings.path, create=create, introduce=self._embedding.introduce)
         try:
             self._accounts.store(self._identity)
         except BaseException:
             self._accounts.close()
+            self._embedding.close()
             raise
+        vectors = VectorLane(
+            self._accounts.open_stores, self._embedding, running=settings.workers > 0, interval=settings.poll_interval
+        )
         self._worker = Worker(
-            self._accounts.open_stores, {"import": Resources.resume}, settings.workers, settings.poll_interval
+            self._accounts.open_stores, {"import": Resources.resume}, settings.workers, settings.poll_interval, vectors
         )
         self._fs = FileSystem(self._accounts, self._worker)
         self._content = Content(self._accounts, self._worker)
-        self._search = Search(self._accounts, settings.grep_timeout)
+        self._search = Search(self._accounts, settings.grep_timeout, self._embedding, settings.retrieval.dense_weight)
         self._running = Running()
         self._resources = Resources(self._accounts, self._worker, self._running)
-        self._system = System(self._accounts, self._worker)
+        self._system = System(self._accounts, self._worker, self._embedding)
 
     def close(self) -> None:
         """Stop background work and release the store; nothing queued is lost.
@@ -71,7 +98,12 @@ class OpenViking:
         """
         self._worker.stop()
         self._running.wait(CLOSING_S)
+        if self._embedding.enabled:
+            for store in self._accounts.open_stores():
+                with contextlib.suppress(OpenVikingError):
+                    store.vectors.keep_cache()
         self._accounts.close()
+        self._embedding.close()
 
     def __enter__(self) -> Self:
         return self
@@ -111,9 +143,10 @@ class OpenViking:
         ``build/``, ``doc/build/``, ``.github/``. With only such includes all files are taken. ``strict`` refuses a
         folder with binary files. ``reason`` and ``instruction`` are for models and have no effect without one.
 
-        ``tags`` go to the root and to what this import makes or updates. ``wait`` also awaits sidecars, for
-        ``timeout`` seconds at most. Raises `NotFoundError`, `ProcessingError`, `InvalidArgumentError`,
-        `DeadlineExceededError`, and with ``wait`` `InternalError` for work that was given up.
+        ``tags`` go to the root and to what this import makes or updates. ``wait`` also awaits summaries and vectors of
+        what lies at the root, for ``timeout`` seconds at most; without it the report's ``vectors_waiting`` says how
+        many vectors are to come. Raises `NotFoundError`, `ProcessingError`, `InvalidArgumentError`,
+        `DeadlineExceededError`, and with ``wait`` what `wait_processed` raises.
         """
         del reason, instruction
         options = ImportOptions.of(strict=strict, include=include, exclude=exclude, ignore_dirs=ignore_dirs)
@@ -262,7 +295,7 @@ class OpenViking:
     ) -> dict[str, Any]:
         """Remove a file, or with ``recursive`` a directory and all below; a missing node is no error.
 
-        ``wait`` awaits what follows from it as `wait_processed` does, and raises what that raises.
+        ``wait`` awaits the summaries above and their vectors, and raises what `wait_processed` raises.
         """
         return self._fs.rm(self._identity, uri, recursive=recursive, wait=wait, timeout=timeout)
 
@@ -291,26 +324,62 @@ class OpenViking:
     ) -> dict[str, Any]:
         """Write a file's text; ``mode`` is replace, append (both need the file) or create (needs it missing).
 
-        ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` awaits what follows from
-        it as `wait_processed` does, and raises what that raises. Raises `NotFoundError`, `AlreadyExistsError`,
-        `InvalidArgumentError`.
+        ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` awaits the file's vectors,
+        the summaries above and their vectors, and raises what `wait_processed` raises. Raises `NotFoundError`,
+        `AlreadyExistsError`, `InvalidArgumentError`.
         """
         return self._content.write(self._identity, uri, content, mode, wait=wait, timeout=timeout)
 
     def wait_processed(
-        self, timeout: float | None = None, *, progress: Callable[[int], None] | None = None
+        self, timeout: float | None = None, *, progress: Callable[[Progress], None] | None = None
     ) -> dict[str, Any]:
         """Await what was queued before the call, and what that queues, and help; the state of the account then.
 
         Raises `DeadlineExceededError` after ``timeout`` seconds; nothing is lost then. Raises `InternalError` for work
-        that was given up, `InvalidArgumentError` for a bad ``timeout``.
+        that was given up, `InvalidArgumentError` for a bad ``timeout``; without one `UnavailableError` if the
+        embedding model fails for good. Passages that the model refuses are no error: `status` lists them.
         """
         return self._system.wait_processed(self._identity, timeout, progress)
 
     def status(self) -> dict[str, Any]:
-        """Counts of files, records and passages, and of what is waiting."""
+        """Counts of files, records and passages, what is waiting, and the state of the vectors (``embedding``)."""
         return self._system.status(self._identity)
 
     def check(self) -> list[str]:
         """What is inconsistent in the store, a sentence each; empty when all is well."""
         return self._system.check(self._identity)
+
+
+EMBEDDERS: Final = ("builtin", "none")
+"""Embedding models that need no configuration."""
+
+
+def _settings(
+    path: str | Path | None,
+    config: str | Path | None,
+    embedder: Embedder | str | None,
+    dense_weight: float | None,
+    workers: int | None,
+) -> Settings:
+    """What the configuration says, with what the caller says instead."""
+    settings = load_settings(config, env=os.environ, home=Path.home())
+    if path is not None:
+        settings = replace(settings, path=Path(path).expanduser())
+    if workers is not None:
+        settings = replace(settings, workers=workers)
+    if dense_weight is not None:
+        settings = replace(settings, retrieval=replace(settings.retrieval, dense_weight=_share(dense_weight)))
+    if isinstance(embedder, str):
+        chosen = one_of("embedder", embedder, EMBEDDERS)
+        settings = replace(settings, embedding=replace(settings.embedding, provider=chosen))
+    return settings
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidArgumentError(
+            f"dense_weight is {quoted(value)}, it must be a number from 0 to 1",
+            field="dense_weight",
+            value=quoted(value),
+        )
+    return float(value)

@@ -229,7 +229,7 @@ class FileSystem:
     ) -> dict[str, Any]:
         """Remove a node; a directory needs ``recursive``, a missing one is no error. It is gone when this returns.
 
-        ``wait`` also awaits the sidecars of the directories above.
+        ``wait`` also awaits the sidecars of the directories above, and their vectors.
         """
         time_limit(timeout)
         target = resolve(identity, uri)
@@ -237,7 +237,7 @@ class FileSystem:
         store = self._accounts.store(identity)
         removed = store.apply([Remove(target.path, recursive)]).outcomes[0].count
         if wait:
-            self._worker.drain(store, timeout)
+            self._worker.drain(store, timeout, below=target.path)
         self._worker.wake()
         return {
             "uri": str(target),

@@ -14,7 +14,7 @@ from openviking.index.tags import accepted_tags
 from openviking.ingest.background import Turn
 from openviking.model.identity import Identity
 from openviking.model.imports import ImportOptions, ImportReport, Progress
-from openviking.service.access import check_import_target, resolve_new
+from openviking.service.access import check_import_target, resolve, resolve_new
 from openviking.service.accounts import Accounts
 from openviking.service.lease import LEASE_MS, Lease
 from openviking.service.running import Running
@@ -54,9 +54,9 @@ class Resources:
         ``to`` is the exact target, ``parent`` the directory to put it in (``create_parent``: made if missing); not
         both. Where the source fills that place already, it is updated there; without both its first place is, or a new
         one is made in ``viking://resources``. ``tags`` go to the root and to what this import makes or updates; a malformed one is a warning.
-        ``wait`` also awaits sidecars. Raises `NotFoundError` for a missing path or parent, `ProcessingError`
-        for an unreadable archive, `InvalidArgumentError` for bad values, and with ``wait`` `DeadlineExceededError`, or
-        `InternalError` for work that was given up.
+        ``wait`` also awaits sidecars and vectors, of which ``progress`` is told as well. Raises `NotFoundError` for a
+        missing path or parent, `ProcessingError` for an unreadable archive, `InvalidArgumentError` for bad values, and
+        with ``wait`` what `Worker.drain` raises.
         """
         time_limit(timeout)
         kept, _ = accepted_tags(tags)
@@ -69,15 +69,18 @@ class Resources:
             "location": str(location), "root": root, "parent": below, "options": options.to_dict(), "tags": kept,
             "excluded": str(data),
         }  # fmt: skip
+        self._worker.make_known(store)
         with self._running.call():
             report, left_to_another = self._imported(store, location, payload, options, kept, data, progress)
         warnings = [f"the tag {quoted(tag)} is not key=value and was left out" for tag in _malformed(tags)]
         if left_to_another:
             warnings.append("the import was stopped before its end; the next OpenViking on this store carries it on")
+        filled = resolve(identity, report.root_uri).path
         if wait and not left_to_another:
-            self._worker.drain(store, timeout)
+            self._worker.drain(store, timeout, progress, below=filled)
         self._worker.wake()
-        return replace(report, warnings=(*report.warnings, *warnings)) if warnings else report
+        waiting = self._worker.vectors_to_come(store, filled, report.passages)
+        return replace(report, warnings=(*report.warnings, *warnings), vectors_waiting=waiting)
 
     def _imported(
         self,

@@ -27,7 +27,9 @@ from openviking.retrieve.glob import GlobRequest, glob
 from openviking.retrieve.grep import GrepRequest, grep
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
+from openviking.service.embedding import Asked, Embedding
 from openviking.service.targets import search_roots, visible_roots
+from openviking.store.port import AccountStore
 from openviking.text import quoted
 from openviking.uri import from_path
 
@@ -36,11 +38,19 @@ MAX_QUERY_CHARS: Final = 32_000
 
 
 class Search:
-    """Finding things in one account."""
+    """Finding things in one account; ``dense_weight`` is the vectors' share, None for the shares by context type."""
 
-    def __init__(self, accounts: Accounts, grep_timeout: float) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        grep_timeout: float,
+        embedding: Embedding | None = None,
+        dense_weight: float | None = None,
+    ) -> None:
         self._accounts = accounts
         self._grep_timeout = grep_timeout
+        self._embedding = embedding
+        self._dense_weight = dense_weight
 
     def find(
         self,
@@ -85,20 +95,34 @@ class Search:
             nothing=levels == (),
         )
         asked = query.strip()
+        searched = asked[:MAX_QUERY_CHARS]
+        threshold = _threshold(score_threshold)
+        store = self._accounts.store(identity)
+        # No view is open while the model is asked.
+        meaning = self._meaning(store, searched)
         request = FindRequest(
-            asked[:MAX_QUERY_CHARS], scope, wanted, _threshold(score_threshold), bool(read_content), bool(explain)
-        )
+            searched, scope, wanted, threshold, bool(read_content), bool(explain),
+            model=meaning.model, vector=meaning.vector, dense_weight=self._dense_weight, degraded=meaning.degraded,
+        )  # fmt: skip
         notes = []
         if len(asked) > MAX_QUERY_CHARS:
             reason = f"of its {len(asked)} characters the first {MAX_QUERY_CHARS} are searched for"
             notes.append(Degradation("query", reason))
-        with self._accounts.store(identity).read() as view:
+        with store.read() as view:
             if target_uri:
                 # A target that is not there is no error, but must not look like a question without an answer.
                 missing = [from_path(root) for root in scope.roots or () if view.get(root) is None]
                 notes += [Degradation("target", f"{uri} does not exist") for uri in missing]
             result = find(view, request)
         return replace(result, degraded=(*notes, *result.degraded))
+
+    def _meaning(self, store: AccountStore, question: str) -> Asked:
+        """What the embedding model says of a question; it is not asked about nothing, nor where vectors weigh nothing."""
+        if self._embedding is None or not self._embedding.enabled:
+            return Asked()
+        if not question or self._dense_weight == 0:
+            return Asked(self._embedding.known_model())
+        return self._embedding.asked(store, question)
 
     def grep(
         self,

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+from openviking.errors import OpenVikingError
+from openviking.ingest.embedding import BLANK
 from openviking.ingest.prepare import PREPARED
 from openviking.model.identity import Identity
+from openviking.model.imports import Progress
 from openviking.service.accounts import Accounts
-from openviking.service.worker import Worker, time_limit
+from openviking.service.embedding import Embedding
+from openviking.service.worker import Worker
+from openviking.store.port import AccountStore
+from openviking.uri import from_path
+
+REFUSED_LISTED: Final = 200
 
 
 class System:
     """What is done, what is waiting, and whether all is well."""
 
-    def __init__(self, accounts: Accounts, worker: Worker) -> None:
+    def __init__(self, accounts: Accounts, worker: Worker, embedding: Embedding) -> None:
         self._accounts = accounts
         self._worker = worker
+        self._embedding = embedding
 
     def wait_processed(
-        self, identity: Identity, timeout: float | None = None, progress: Callable[[int], None] | None = None
+        self, identity: Identity, timeout: float | None = None, progress: Callable[[Progress], None] | None = None
     ) -> dict[str, Any]:
         """Await everything that was queued before the call, and what that queues in turn, and help with it.
 
-        Raises `DeadlineExceededError` that says what is missing after ``timeout`` seconds, `InternalError` for work
-        that was given up.
+        Raises what `Worker.drain` raises. Passages that the embedding model refuses are no error; `status` lists them.
         """
-        time_limit(timeout)
         self._worker.drain(self._accounts.store(identity), timeout, progress)
         return self.status(identity)
 
@@ -35,6 +42,10 @@ class System:
         store = self._accounts.store(identity)
         with store.read() as view:
             stats = view.stats(PREPARED)
+        embedding = self._vectors(store)
+        waiting = store.jobs.waiting()
+        if embedding.get("waiting"):
+            waiting["vectors"] = embedding["waiting"]
         return {
             "account": identity.account,
             "user": identity.user,
@@ -42,11 +53,42 @@ class System:
             "directories": stats.directories,
             "records": stats.records,
             "passages": stats.passages,
-            "waiting": store.jobs.waiting(),
+            "waiting": waiting,
             "failed": [{"kind": job.kind, "key": job.key, "error": error} for job, error in store.jobs.failed()],
             "stale_sidecars": stats.dirty,
             "outdated_files": stats.outdated,
             "change": stats.change,
+            "embedding": embedding,
+        }
+
+    def _vectors(self, store: AccountStore) -> dict[str, Any]:
+        """The embedding model, how many passages have a vector of it, and what keeps the others from having one."""
+        if not self._embedding.enabled:
+            return {"provider": "none", "state": "off"}
+        try:
+            model = self._embedding.model_in_time()
+            self._embedding.make_known(store)
+            described = self._embedding.describe()
+        except OpenVikingError as error:
+            return {"state": "failing", "error": error.message}
+        coverage = store.vectors.coverage("" if model is None else model.fingerprint)
+        waiting = coverage.of if model is None else store.vectors.waiting(model.fingerprint)
+        refused = [] if model is None else store.vectors.refused(model.fingerprint, REFUSED_LISTED)
+        outage = self._embedding.calls.outage or self._embedding.questions.outage
+        return {
+            "provider": described.get("provider"),
+            "model": described.get("model"),
+            "dimension": described.get("dimension"),
+            "state": "failing" if outage is not None else "working" if waiting else "ready",
+            "error": None if outage is None else outage.error.message,
+            "have": coverage.have,
+            "of": coverage.of,
+            "waiting": waiting,
+            "refused": [
+                {"uri": str(from_path(one.path)), "lines": [one.first_line, one.last_line], "error": one.error}
+                for one in refused
+                if one.error != BLANK
+            ],
         }
 
     def check(self, identity: Identity) -> list[str]:

@@ -1,4 +1,7 @@
-"""Threads that do queued work for the open stores, and the draining of queues by a waiting caller."""
+"""Threads that do queued work for the open stores, and the draining of queues by a waiting caller.
+
+Jobs and vectors have lanes of their own: an hour of embedding delays no summary, purge or import.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,11 @@ from openviking.errors import (
     OpenVikingError,
 )
 from openviking.ingest.background import STEPS, Step, Turn
+from openviking.model.imports import Progress
 from openviking.service.lease import LEASE_MS, Lease
 from openviking.service.outages import Outages
+from openviking.service.vector_lane import VectorLane
+from openviking.service.vector_wait import VectorWait
 from openviking.store.port import AccountStore, Job
 from openviking.text import quoted
 
@@ -33,12 +39,22 @@ _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Claims jobs of the open stores; any process with a worker does the work of all."""
+    """Claims jobs of the open stores; any process with a worker does the work of all.
+
+    ``vectors`` is the lane beside it, None where there is no embedding model; it is woken, waited for and stopped with
+    the worker.
+    """
 
     def __init__(
-        self, stores: Callable[[], list[AccountStore]], extra: dict[str, Step], threads: int, interval: float
+        self,
+        stores: Callable[[], list[AccountStore]],
+        extra: dict[str, Step],
+        threads: int,
+        interval: float,
+        vectors: VectorLane | None = None,
     ) -> None:
         self._stores = stores
+        self._vectors = vectors
         self._steps = {**STEPS, **extra}
         self._interval = interval
         self._wake = threading.Event()
@@ -53,11 +69,15 @@ class Worker:
     def wake(self) -> None:
         """Look for work now rather than at the next interval."""
         self._wake.set()
+        if self._vectors is not None:
+            self._vectors.wake()
 
     def stop(self) -> None:
         """End the threads; a job in progress is given back at its next piece."""
         self._stop.set()
         self._wake.set()
+        if self._vectors is not None:
+            self._vectors.stop()
         for thread in self._threads:
             thread.join()
 
@@ -65,13 +85,49 @@ class Worker:
         """Whether `stop` was called, so that work under way is to end."""
         return self._stop.is_set()
 
-    def drain(self, store: AccountStore, timeout: float | None, progress: Callable[[int], None] | None = None) -> None:
+    def waiting(self, store: AccountStore, up_to: int | None = None, below: str | None = None) -> dict[str, int]:
+        """What is not done yet: jobs by kind (those with an id of at most ``up_to``), and ``vectors`` (at and below ``below``)."""
+        waiting = store.jobs.waiting(up_to)
+        vectors = 0 if self._vectors is None else self._vectors.waiting(store, below or "")
+        return {**waiting, "vectors": vectors} if vectors else waiting
+
+    def make_known(self, store: AccountStore) -> None:
+        """See to it that what is written to ``store`` from now on is queued for the embedding model, if that is known."""
+        if self._vectors is not None:
+            self._vectors.embedding.make_known(store)
+
+    def vectors_to_come(self, store: AccountStore, path: str, written: int) -> int:
+        """How many passages at and below ``path`` wait for a vector; ``written`` ones if the model is not known yet."""
+        if self._vectors is None or not self._vectors.embedding.enabled:
+            return 0
+        known = self._vectors.embedding.has_model
+        return self._vectors.waiting(store, path) if known else written
+
+    def vector_status(self, store: AccountStore, path: str, *, written: bool) -> str:
+        """What has become of the vectors of a file: ``complete``, ``queued``, or ``skipped`` without a model.
+
+        ``written``: it was changed, and nobody waited.
+        """
+        if self._vectors is None or not self._vectors.embedding.enabled:
+            return "skipped"
+        return "queued" if written or self._vectors.waiting(store, path) else "complete"
+
+    def drain(
+        self,
+        store: AccountStore,
+        timeout: float | None,
+        progress: Callable[[Progress], None] | None = None,
+        *,
+        below: str | None = None,
+    ) -> None:
         """Do and await everything that was queued in ``store`` before the call, and what that work queued in turn.
 
-        ``progress`` gets the number of jobs that are left. Raises `DeadlineExceededError` that says what is missing
-        (nothing is lost then), `InternalError` if a job was given up meanwhile, `FailedPreconditionError` if the
-        worker is stopped, `InvalidArgumentError` for a ``timeout`` that is no number of seconds. A job of a kind that
-        only another release knows is waited for.
+        Of vectors with ``below`` only those of passages at and below that path, and of the summaries above it:
+        somebody else's backlog is not waited for, and does not come before them. Passages that the model refuses are
+        not waited for. Raises `DeadlineExceededError` that says what is missing (nothing is lost then), `InternalError`
+        if a job was given up meanwhile, `FailedPreconditionError` if the worker is stopped, `InvalidArgumentError` for
+        a ``timeout`` that is no number of seconds; without a timeout `UnavailableError` if the embedding model fails
+        for good. A job of a kind that only another release knows is waited for.
         """
         limit = time_limit(timeout)
         deadline = None if limit is None else time.monotonic() + limit
@@ -82,13 +138,15 @@ class Worker:
             before, newest = newest, store.jobs.newest()
             if newest == before or not store.jobs.waiting(newest):
                 break
-            self._drain_up_to(store, newest, limit, deadline, progress)
+            self._drain_up_to(store, newest, limit, deadline, progress, below)
         lost = [(job, error) for job, error in store.jobs.failed() if job.id <= newest and job.id not in given_up]
         if lost:
             raise InternalError(
                 f"Given up: {', '.join(f'{job.kind} ({error})' for job, error in lost)}",
                 failed=[{"kind": job.kind, "key": job.key, "error": error} for job, error in lost],
             )
+        if self._vectors is not None and self._vectors.embedding.enabled:
+            VectorWait(self._vectors, store, limit, deadline, progress).until_made(below)
 
     def _drain_up_to(
         self,
@@ -96,30 +154,35 @@ class Worker:
         newest: int,
         limit: float | None,
         deadline: float | None,
-        progress: Callable[[int], None] | None,
+        progress: Callable[[Progress], None] | None,
+        below: str | None,
     ) -> None:
         """Do and await the jobs with an id of at most ``newest``."""
-        look = _FIRST_LOOK_S
+        look, most = _FIRST_LOOK_S, 0
         while waiting := store.jobs.waiting(newest):
             if progress is not None:
-                progress(sum(waiting.values()))
+                left = sum(waiting.values())
+                most = max(most, left)
+                progress(Progress("working", most - left, most, 0, ""))
             if self._stop.is_set():
                 raise FailedPreconditionError(
-                    "Closed before the queued work was done; nothing is lost", missing=waiting
+                    "Closed before the queued work was done; nothing is lost",
+                    missing=self.waiting(store, newest, below),
                 )
             if deadline is not None and time.monotonic() >= deadline:
+                missing = self.waiting(store, newest, below)
                 raise DeadlineExceededError(
-                    f"Still to be done after {limit:g} s: {', '.join(f'{count} {kind}' for kind, count in waiting.items())}",
+                    f"Still to be done after {limit:g} s: {', '.join(f'{count} {kind}' for kind, count in missing.items())}",
                     operation="wait",
                     timeout=limit or 0.0,
-                    missing=waiting,
+                    missing=missing,
                 )
             if self.work(store, up_to=newest, due_only=False, deadline=deadline):
                 look = _FIRST_LOOK_S
                 continue
             # Another holds it, or it is tried again later.
-            left = look if deadline is None else min(look, max(deadline - time.monotonic(), 0))
-            self._stop.wait(left)
+            pause = look if deadline is None else min(look, max(deadline - time.monotonic(), 0))
+            self._stop.wait(pause)
             look = min(2 * look, _LAST_LOOK_S)
 
     def work(

@@ -39,6 +39,7 @@ class FileContent:
 
     ``text`` is the UTF-8 form, None for a binary file and identical to ``data`` where that is UTF-8 already. ``hash``
     and ``text_hash`` are their SHA-256; the store takes them as they are, what is read and its audit compute them again.
+    ``title`` is what its passages are embedded with, more than a heading: its keywords and the language of code too.
     ``prepared`` is the version of the code that derived it. ``fault`` says why the parser of its language failed, so
     that the file was taken as plain text; else it is "".
     """

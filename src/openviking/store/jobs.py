@@ -11,6 +11,9 @@ from openviking.model.task import NewTask
 MAX_ATTEMPTS: Final = 5
 """Attempts after which a job is given up, be it that they failed or that their processes ended."""
 
+LATER: Final = "later"
+"""The key of jobs that tidy up some day: nobody waits for them."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
@@ -77,7 +80,7 @@ class JobQueue(Protocol):
         ...
 
     def waiting(self, up_to: int | None = None) -> dict[str, int]:
-        """Jobs that are not done by kind, those with an id of at most ``up_to`` only."""
+        """Jobs that are not done by kind, those with an id of at most ``up_to`` only; without those of key `LATER`."""
         ...
 
     def newest(self) -> int:

@@ -5,16 +5,23 @@ No query language crosses this border: paths, values from `model` and batches go
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from openviking.model.embedding import Coverage
 from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
 from openviking.store.batch import Applied, Operation
 from openviking.store.jobs import Job, JobQueue, NewJob
 from openviking.store.tasks import TaskStore
+from openviking.store.vectors import Vectors
+
+if TYPE_CHECKING:
+    # Most commands need no numbers, and numpy takes its time to load.
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Analyser(Protocol):
@@ -27,19 +34,44 @@ class Analyser(Protocol):
         ...
 
 
+Score = Callable[[str, float, float | None], float]
+"""A passage's score by its context type, its words' score and its cosine; the last is None where it has no vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A question as the model with ``fingerprint`` sees it: ``values`` of shape (dimension,), of length 1."""
+
+    fingerprint: str
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched for: terms, a vector, or both; ``score`` joins what the two say of a passage."""
+
+    terms: Sequence[str]
+    vector: QueryVector | None
+    score: Score
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A passage that the words found.
+    """A passage that may answer a query.
 
-    ``score`` is BM25 divided by the most that the query can reach, so 0 ≤ score < 1; ``terms`` are the matched
-    query terms with their shares, which add up to it. ``level`` is 0 or 1 for a directory's sidecar, 2 for a file.
+    ``score`` is what the query's `Score` makes of ``words`` and ``cosine``. ``words`` is BM25 divided by the most that
+    the query can reach, so 0 ≤ words < 1; ``terms`` are the matched query terms with their shares, which add up to it.
+    ``cosine`` is that of the best of the passage's vectors, None if it has none yet or none was asked for. ``level`` is
+    0 or 1 for a directory's sidecar, 2 for a file.
     """
 
     passage_id: int
     node: Node
     level: int
     score: float
+    words: float
     terms: tuple[tuple[str, float], ...]
+    cosine: float | None
     start: int
     end: int
     first_line: int
@@ -212,14 +244,18 @@ class View(Protocol):
         """The passages of a node in order."""
         ...
 
-    def search(self, terms: Sequence[str], scope: Scope, limit: int) -> list[Candidate]:
-        """The best passage of each record in ``scope`` that has one of ``terms``, best first, equal scores by path.
+    def search(self, query: Query, scope: Scope, limit: int) -> list[Candidate]:
+        """The best passage of each record in ``scope`` that has a term or a cosine, best first, equal scores by path.
 
         A record is a file, or one level of a directory. Records with ``limit`` different contents if there are so
         many, and more where they were found anyway; byte-identical copies come beside them. The scores are exact.
-        What is found is exact for terms that are not common in the account: others select only as far as the limit
-        needs it.
+        What the words find is exact for terms that are not common in the account: others select only as far as the
+        limit needs it. What the vector finds are the nearest passages in the scope.
         """
+        ...
+
+    def coverage(self, fingerprint: str, scope: Scope) -> Coverage:
+        """How many passages in ``scope`` have a vector of the model."""
         ...
 
     def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:
@@ -271,6 +307,11 @@ class AccountStore(Protocol):
         """The account's tasks: what callers may know of the queued work."""
         ...
 
+    @property
+    def vectors(self) -> Vectors:
+        """The vectors of passages, and the queue of those that wait for one."""
+        ...
+
     def read(self) -> AbstractContextManager[View]:
         """A consistent view; views of one thread nest and share the outermost state."""
         ...
@@ -313,6 +354,9 @@ __all__ = [
     "JobQueue",
     "NewJob",
     "PassageRow",
+    "Query",
+    "QueryVector",
+    "Score",
     "Source",
     "SourceFile",
     "Stats",

@@ -109,7 +109,7 @@ def mkdir_command(invocation: Invocation, uri: str, description: str | None) -> 
 @click.command("rm", cls=Command)
 @click.argument("uri")
 @click.option("-r", "--recursive", is_flag=True, help="A directory and all below.")
-@click.option("--wait", is_flag=True, help="Return when the summaries above are up to date.")
+@click.option("--wait", is_flag=True, help="Return when the summaries above are up to date, with their vectors.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest --wait.")
 @click.pass_obj
 def rm_command(invocation: Invocation, uri: str, recursive: bool, wait: bool, timeout: float | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,7 +34,7 @@ WAIT_SECONDS = 60.0
 @click.option("--tags", metavar="K=V,...", help="Tags for everything.")
 @click.option("--reason", default="", metavar="TEXT", help="Why it is added (for models).")
 @click.option("--instruction", default="", metavar="TEXT", help="How to read it (for models).")
-@click.option("--wait", is_flag=True, help="Return when the summaries are made as well.")
+@click.option("--wait", is_flag=True, help="Return when summaries and vectors are made as well.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest --wait (default: 60).")
 @click.pass_obj
 def add_resource_command(
@@ -51,7 +52,8 @@ def add_resource_command(
 ) -> None:
     """Add a folder, file or zip, or update what it made before.
 
-    PATH is on this machine. Its words can be found when this returns.
+    PATH is on this machine. Its words can be found when this returns; vectors, which find what is meant, are made by
+    --wait or later by "ov wait".
     """
     if sum(place is not None for place in (to, parent, parent_auto_create)) > 1:
         raise click.UsageError("--to, --parent and --parent-auto-create exclude each other.")
@@ -76,8 +78,17 @@ def add_resource_command(
     if report.updated_root:
         output.remark(f"updating the earlier import at {report.root_uri}")
     output.result(report, lambda screen: draw_report(screen, report, all_files=invocation.verbose))
+    if report.vectors_waiting and not invocation.json:
+        count = f"{report.vectors_waiting} vector{'s are' if report.vectors_waiting != 1 else ' is'}"
+        output.remark(f"found by words now; {count} to come: {wait_command_line(invocation)}")
     if report.cancelled:
         output.remark("stopped before the end; what is reported stays, and adding it again goes on", "warn")
+
+
+def wait_command_line(invocation: Invocation) -> str:
+    """The command that finishes what this call left to be done, ready to be pasted into a shell."""
+    options = [("--path", invocation.path), ("--config", invocation.config), ("--account", invocation.account)]
+    return shlex.join(["ov", *(part for name, value in options if value for part in (name, value)), "wait"])
 
 
 def _refuse_empty_handed(source: str, report: ImportReport) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from openviking.cli.door import opened
@@ -14,10 +16,10 @@ from openviking.cli.progress import shown_progress
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest wait (default: no limit).")
 @click.pass_obj
 def wait_command(invocation: Invocation, timeout: float | None) -> None:
-    """Do and await the work that is queued, then show the state."""
+    """Do and await queued work and vectors, then show the state."""
     with opened(invocation) as store, shown_progress(invocation, "waiting") as show:
         status = store.wait_processed(timeout, progress=show)
-    Output(invocation).rows(status)
+    _show(invocation, status)
 
 
 @click.command("status", cls=Command)
@@ -26,7 +28,13 @@ def status_command(invocation: Invocation) -> None:
     """Show how much there is, and what is waiting."""
     with opened(invocation) as store:
         status = store.status()
-    Output(invocation).rows(status)
+    _show(invocation, status)
+
+
+def _show(invocation: Invocation, status: dict[str, Any]) -> None:
+    from openviking.cli.views.state import draw_state
+
+    Output(invocation).result(status, lambda screen: draw_state(screen, status, whole=invocation.verbose))
 
 
 @click.command("version", cls=Command)

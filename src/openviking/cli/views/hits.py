@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from openviking.cli.screen import Screen, Span
 
 BAR_CELLS = 20
+WORDS_SHOWN = 8
+PENDING = "vectors:pending"
 LEVELS = {0: "abstract", 1: "overview"}
 
 _WORD = re.compile(r"[^\W_]+(?:[-_.'][^\W_]+)*")
@@ -30,6 +32,8 @@ def draw_hits(screen: Screen, query: str, result: Any) -> None:
     wanted = _wanted(query) if screen.is_terminal else frozenset()
     for number, hit in enumerate(hits, 1):
         _draw_hit(screen, number, hit, wanted)
+    explained = any(hit.explain is not None for hit in hits)
+    _draw_coverage(screen, getattr(result, "vectors", None), explained=explained)
 
 
 def _draw_hit(screen: Screen, number: int, hit: Any, wanted: frozenset[str]) -> None:
@@ -55,14 +59,34 @@ def _draw_hit(screen: Screen, number: int, hit: Any, wanted: frozenset[str]) -> 
         _draw_explanation(screen, hit.explain, indent)
 
 
+def _draw_coverage(screen: Screen, vectors: Any, *, explained: bool) -> None:
+    """What part of the passages has a vector, where that is worth saying: some have none, or it was asked for."""
+    if vectors is None or not vectors.of or not (explained or 0 < vectors.have < vectors.of):
+        return
+    told = f"vectors of {vectors.have:,} of {vectors.of:,} passages"
+    if not vectors.have:
+        told = f"no vectors of {vectors.of:,} passages: the words answer alone"
+    elif vectors.have < vectors.of:
+        told += "; the rest answers by its words"
+    screen.line((told, "dim"), wrap=True)
+
+
 def _draw_explanation(screen: Screen, parts: tuple[tuple[str, float], ...], indent: int) -> None:
     if not parts:
         screen.line(("no score: chosen by the filter", "dim"), indent=indent)
         return
-    columns = max(width(name) for name, _ in parts)
-    largest = max(abs(value) for _, value in parts) or 1.0
+    shown = _largest(parts)
+    columns = max(width(name) for name, _ in shown)
+    largest = max(abs(value) for _, value in shown) or 1.0
     full, empty = screen.symbol("█", "#"), screen.symbol("·", ".")
-    for name, value in parts:
+    for name, value in shown:
+        if name == PENDING:
+            screen.line(
+                (padded(name, columns), "label"),
+                ("  no vector yet: the words are the whole score", "dim"),
+                indent=indent,
+            )
+            continue
         cells = round(BAR_CELLS * abs(value) / largest)
         bar = f"{full * cells}{empty * (BAR_CELLS - cells)}  " if screen.is_terminal else ""
         screen.line(
@@ -72,6 +96,16 @@ def _draw_explanation(screen: Screen, parts: tuple[tuple[str, float], ...], inde
             f"{value:+.3f}",
             indent=indent,
         )
+
+
+def _largest(parts: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    """The parts with the lesser words in one sum: a long question has dozens that say little each."""
+    words = [part for part in parts if part[0].startswith("words:")]
+    lesser = words[WORDS_SHOWN:]
+    if len(lesser) < 2:
+        return list(parts)
+    total = (f"{len(lesser)} other words", sum(value for _, value in lesser))
+    return [*words[:WORDS_SHOWN], total, *(part for part in parts if part not in words)]
 
 
 def highlighted(text: str, wanted: frozenset[str]) -> list[Span]:

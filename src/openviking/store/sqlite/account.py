@@ -16,13 +16,16 @@ from openviking.store.sqlite.check import inconsistencies
 from openviking.store.sqlite.connection import Connections, translated
 from openviking.store.sqlite.contents import Contents
 from openviking.store.sqlite.jobs import SqliteJobs, enqueue
+from openviking.store.sqlite.loose import LOOSE_JOB, any_loose
 from openviking.store.sqlite.passages import Overtaken, Staged
 from openviking.store.sqlite.private import make_directory
 from openviking.store.sqlite.purge import PURGE_JOB, purge
 from openviking.store.sqlite.reanalysis import analyse_again
+from openviking.store.sqlite.scan.scans import Scans
 from openviking.store.sqlite.staging import settle, staging
 from openviking.store.sqlite.tasks import SqliteTasks
 from openviking.store.sqlite.term_counts import TermCounts
+from openviking.store.sqlite.vectors import SqliteVectors
 from openviking.store.sqlite.view import SqliteView
 from openviking.store.sqlite.writing import Writer
 
@@ -48,6 +51,8 @@ class SqliteStore:
         self._connections = Connections(directory / "store.db")
         self._jobs = SqliteJobs(self._connections)
         self._tasks = SqliteTasks(self._connections)
+        self._scans = Scans(directory, self._connections)
+        self._vectors = SqliteVectors(self._connections, self._scans)
         self._swept = False
         try:
             self._keep_up()
@@ -74,11 +79,16 @@ class SqliteStore:
         """The account's tasks."""
         return self._tasks
 
+    @property
+    def vectors(self) -> SqliteVectors:
+        """The vectors of passages."""
+        return self._vectors
+
     @contextlib.contextmanager
     def read(self) -> Iterator[SqliteView]:
         """A consistent view."""
         with self._connections.reading() as connection:
-            yield SqliteView(connection, self._contents, self._analyser, self._term_counts)
+            yield SqliteView(connection, self._contents, self._analyser, self._term_counts, self._scans)
 
     def apply(self, operations: Sequence[Operation], *, jobs: Sequence[NewJob] = (), tolerant: bool = False) -> Applied:
         """Carry out ``operations`` in one durable transaction."""
@@ -119,6 +129,8 @@ class SqliteStore:
                 enqueue(connection, job)
             if staged:
                 settle(connection, staged.values())
+            if any_loose(connection):
+                enqueue(connection, LOOSE_JOB)
             self._contents.sweep(connection)
             return Applied(writer.change, outcomes)
 
@@ -139,7 +151,8 @@ class SqliteStore:
             return inconsistencies(connection, self._contents)
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, after the scan was kept if much has changed in it."""
+        self._scans.close()
         self._connections.close()
 
 

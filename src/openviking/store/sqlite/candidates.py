@@ -92,10 +92,8 @@ class Candidates:
         self._roots = scope_conditions(Scope(scope.roots, scope.excluded), file_roots)
         conditions, self._node_values = scope_conditions(scope, file_roots)
         self._node_where = " AND ".join([*conditions, VISIBLE])
-        self._level_where = f"p.level IN ({marks(scope.levels)})" if scope.levels else "1"
-        self._levels = scope.levels
-        self._where = f"{self._node_where} AND {self._level_where} AND (p.level = {FILE_LEVEL} OR d.dirty = 0)"
-        self._values = [*self._node_values, *self._levels]
+        self._level_where, self._levels = _level_condition(scope)
+        self._where, self._values = passage_conditions(scope, file_roots)
         self._places: dict[int, tuple[str, bytes | int, int] | None] = {}
 
     def best(self, terms: Sequence[Term], quota: Quota) -> list[int]:
@@ -279,6 +277,21 @@ class Candidates:
             f" WHERE words MATCH ? AND {self._where} ORDER BY {_RANK}, w.rowid",
             (match, *self._values),
         )
+
+
+def passage_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[str, list[Any]]:
+    """SQL for "may answer in ``scope``" on passages ``p``, nodes ``n`` and directories ``d``, with its values.
+
+    Hidden files never do, nor do stale sidecars.
+    """
+    conditions, values = scope_conditions(scope, file_roots)
+    of_level, levels = _level_condition(scope)
+    where = " AND ".join([*conditions, VISIBLE, of_level, f"(p.level = {FILE_LEVEL} OR d.dirty = 0)"])
+    return where, [*values, *levels]
+
+
+def _level_condition(scope: Scope) -> tuple[str, tuple[int, ...]]:
+    return (f"p.level IN ({marks(scope.levels)})" if scope.levels else "1"), scope.levels
 
 
 def saturation_sql(frequency: str, length: str) -> str:

@@ -6,6 +6,7 @@ import sqlite3
 from typing import Final
 
 from openviking.store.sqlite.contents import Contents
+from openviking.store.sqlite.models import IN_USE
 from openviking.store.sqlite.schema import GRAVE
 
 _KEPT: Final = (
@@ -13,6 +14,11 @@ _KEPT: Final = (
     " WHERE d.path >= char(0) AND d.path < ' ')"
 )
 """What is removed is cleared away in pieces, and what is staged grows in pieces."""
+
+_UNKNOWN: Final = (
+    "NOT EXISTS (SELECT 1 FROM passages p WHERE p.hash = {0}.hash)"
+    " AND NOT EXISTS (SELECT 1 FROM loose l WHERE l.hash = {0}.hash)"
+)
 
 _CHECKS: Final = {
     "directory {0!r} has no parent": (
@@ -71,6 +77,27 @@ _CHECKS: Final = {
     "{0!r} is not listed under the depth of its path": (
         "SELECT path FROM directories WHERE (path = '' OR path >= ' ')"
         " AND depth <> length(path) - length(replace(path, '/', '')) + (path <> '')"
+    ),
+    "the vector of {0} has a size that its model does not give": (
+        "SELECT hex(hash) FROM vectors v JOIN models m ON m.id = v.model_id"
+        " WHERE length(vector) = 0 OR length(vector) % (2 * m.dimension) <> 0"
+    ),
+    "the vector of {0} belongs to no model": (
+        "SELECT hex(hash) FROM vectors WHERE model_id NOT IN (SELECT id FROM models)"
+    ),
+    "the vector of {0} belongs to no passage": f"SELECT hex(hash) FROM vectors v WHERE {_UNKNOWN.format('v')}",
+    "{0} waits for a vector of no model": (
+        "SELECT hex(hash) FROM pending WHERE model_id NOT IN (SELECT id FROM models)"
+    ),
+    "{0} waits for a vector and belongs to no passage": f"SELECT hex(hash) FROM pending q WHERE {_UNKNOWN.format('q')}",
+    "{0} waits for a vector that it has": (
+        "SELECT hex(hash) FROM pending q WHERE EXISTS ("
+        "SELECT 1 FROM vectors v WHERE v.model_id = q.model_id AND v.hash = q.hash)"
+    ),
+    "passage {0} has no vector and waits for none": (
+        f"SELECT DISTINCT p.id FROM models m CROSS JOIN passages p WHERE m.{IN_USE} AND p.id > m.backlog AND {_KEPT}"
+        " AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model_id = m.id AND v.hash = p.hash)"
+        " AND NOT EXISTS (SELECT 1 FROM pending q WHERE q.model_id = m.id AND q.hash = p.hash)"
     ),
     "the count of {0} is wrong": (
         "SELECT name FROM meta WHERE name = 'passages' AND value <> (SELECT count(*) FROM passages)"

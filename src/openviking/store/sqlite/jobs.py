@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from openviking.clock import now_ms
-from openviking.store.jobs import MAX_ATTEMPTS, Job, NewJob
+from openviking.store.jobs import LATER, MAX_ATTEMPTS, Job, NewJob
 from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.rows import marks
 from openviking.store.sqlite.tasks import add_task
@@ -135,8 +135,9 @@ class SqliteJobs:
         with self._connections.reading() as connection:
             return dict(
                 connection.execute(
-                    "SELECT kind, count(*) FROM jobs WHERE state <> 'failed' AND id <= ? GROUP BY kind ORDER BY kind",
-                    (1 << 62 if up_to is None else up_to,),
+                    "SELECT kind, count(*) FROM jobs WHERE state <> 'failed' AND id <= ? AND key <> ?"
+                    " GROUP BY kind ORDER BY kind",
+                    (1 << 62 if up_to is None else up_to, LATER),
                 ).fetchall()
             )
 

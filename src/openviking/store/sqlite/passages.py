@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from openviking.store.batch import StoredPassage
-from openviking.store.sqlite.purge import STAGED, STAGED_END, Budget, bury
-from openviking.store.sqlite.schema import GRAVE
-from openviking.store.sqlite.words import add_passages, drop_passages, unchanged_passages
+from openviking.store.sqlite.purge import Budget, bury
+from openviking.store.sqlite.schema import GRAVE, STAGED, STAGED_END
+from openviking.store.sqlite.words import add_passages, replace_passages, unchanged_passages
 
 FILE_LEVEL: Final = 2
 
@@ -50,13 +50,13 @@ def put_file_passages(
         raise Overtaken
     start = passages[same - 1].end if same else 0
     at_once = budget.covers_passages(connection, node_id, start)
+    new = passages[same:] if staged is None else ()
     if at_once:
-        drop_passages(connection, node_id, FILE_LEVEL, start)
+        replace_passages(connection, node_id, FILE_LEVEL, start, new, of=len(passages))
     else:
         bury(connection, node_id, start)
-    if staged is None:
-        add_passages(connection, node_id, FILE_LEVEL, passages[same:])
-    else:
+        add_passages(connection, node_id, FILE_LEVEL, new, of=len(passages))
+    if staged is not None:
         _publish(connection, staged, node_id)
     return not at_once
 

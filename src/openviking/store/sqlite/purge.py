@@ -11,8 +11,10 @@ from openviking.clock import now_ms
 from openviking.store.jobs import NewJob
 from openviking.store.sqlite.contents import Contents
 from openviking.store.sqlite.jobs import enqueue
+from openviking.store.sqlite.loose import LOOSE_JOB, any_loose, forget_loose
+from openviking.store.sqlite.models import clear_unused
 from openviking.store.sqlite.rows import inside, inside_values
-from openviking.store.sqlite.schema import GRAVE, REMOVED
+from openviking.store.sqlite.schema import GRAVE, REMOVED, STAGED, STAGED_END
 from openviking.store.sqlite.words import drop_passages
 
 PURGED_NODES: Final = 256
@@ -20,10 +22,6 @@ PURGED_PASSAGES: Final = 2000
 """What one batch removes up to here is cleared away in its own transaction, so that it stops counting in scores."""
 
 PURGE_JOB: Final = NewJob("purge", "", {}, delay=1000)
-
-STAGED: Final = "staged-"
-STAGED_END: Final = "staged."
-"""Nodes of the graveyard with names from the one to the other are being filled by a writer."""
 
 STAGED_MS: Final = 600_000
 """A writer that added nothing for so long has died: it adds many times a second."""
@@ -43,7 +41,8 @@ def purge(connection: sqlite3.Connection, contents: Contents, limit: int) -> int
     """Clear up to ``limit`` removed nodes inside of a write transaction; how many were cleared, or shortened.
 
     It ends sooner where they have many passages, whose postings are what takes time; a node with more than are cleared
-    at once is shortened. What a writer is staging is left alone while it is alive, and looked at again later.
+    at once is shortened. What a writer is staging is left alone while it is alive, and looked at again later. Where
+    no node is left, pieces of what is kept of models out of use and of contents that are gone for long count instead.
     """
     contents.sweep(connection)
     connection.execute(
@@ -74,6 +73,9 @@ def purge(connection: sqlite3.Connection, contents: Contents, limit: int) -> int
         (GRAVE, STAGED, STAGED_END),
     ).fetchone():
         enqueue(connection, STAGED_JOB)
+    cleared = cleared or clear_unused(connection) or forget_loose(connection)
+    if any_loose(connection):
+        enqueue(connection, LOOSE_JOB)
     return cleared
 
 

@@ -19,6 +19,10 @@ REMOVED: Final = "\x00"
 GRAVE: Final = 0
 """The directory id under which removed single files wait for the purge."""
 
+STAGED: Final = "staged-"
+STAGED_END: Final = "staged."
+"""Nodes under `GRAVE` with names from the one to the other are being filled by a writer."""
+
 APPLICATION: Final = int.from_bytes(b"OVik")
 """Stands in the header of every database of ours (``PRAGMA application_id``)."""
 
@@ -150,9 +154,64 @@ def _first(connection: sqlite3.Connection) -> None:
     )
 
 
+_VECTORS = """
+CREATE INDEX passages_hash ON passages (hash);
+
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    used_at INTEGER NOT NULL,
+    backlog INTEGER NOT NULL,
+    cleared INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model_id INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    vector BLOB NOT NULL
+);
+CREATE UNIQUE INDEX vectors_hash ON vectors (model_id, hash);
+
+CREATE TABLE pending (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model_id INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    passage_id INTEGER NOT NULL,
+    size_class INTEGER NOT NULL,
+    due INTEGER NOT NULL DEFAULT 0,
+    lease TEXT,
+    error TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX pending_hash ON pending (hash, model_id);
+CREATE INDEX pending_order ON pending (model_id, size_class, passage_id DESC) WHERE error = '';
+CREATE INDEX pending_refused ON pending (model_id, passage_id DESC) WHERE error <> '';
+
+CREATE TABLE loose (hash BLOB PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX loose_at ON loose (at);
+
+INSERT INTO meta VALUES ('scan', '');
+"""
+# models.backlog: passages with an id up to it were stored before the model was used and are yet to be looked through.
+# models.cleared: how many of its vectors were cleared away because it was out of use, though passages want them.
+# vectors.vector: float16, little-endian, windows × dimension; each of length 1.
+# pending.due: from when on the passage may be claimed; while ``lease`` is set, when its holder loses it.
+# pending.error: why the model refused the passage; such a row waits no more.
+# pending.size_class: how large the record is (`pending.size_class`). pending.passage_id: the newest passage that wants it.
+# loose: content hashes whose passages were dropped, to be looked at once they were out of use for a while.
+
+
+def _vectors(connection: sqlite3.Connection) -> None:
+    for statement in _VECTORS.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+
+
 Migration = Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, tasks_tables)
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _vectors, tasks_tables)
 
 
 def recognise(connection: sqlite3.Connection, expected: int = APPLICATION) -> None:

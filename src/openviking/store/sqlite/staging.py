@@ -20,8 +20,8 @@ from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.files import check_put, prepared_by
 from openviking.store.sqlite.jobs import enqueue
 from openviking.store.sqlite.passages import FILE_LEVEL, STAGED_PASSAGES, Overtaken, Staged
-from openviking.store.sqlite.purge import PURGE_JOB, STAGED, STAGED_END, STAGED_JOB, bury_staged, new_grave
-from openviking.store.sqlite.schema import GRAVE
+from openviking.store.sqlite.purge import PURGE_JOB, STAGED_JOB, bury_staged, new_grave
+from openviking.store.sqlite.schema import GRAVE, STAGED, STAGED_END
 from openviking.store.sqlite.view import get
 from openviking.store.sqlite.words import add_passages, unchanged_passages
 
@@ -93,6 +93,7 @@ def _stage(connections: Connections, operation: PutFile, first: int, staged: dic
             ).rowcount
             if not touched:
                 raise Overtaken
-            add_passages(connection, node_id, FILE_LEVEL, passages[start : start + PIECE_PASSAGES])
+            piece = passages[start : start + PIECE_PASSAGES]
+            add_passages(connection, node_id, FILE_LEVEL, piece, of=len(passages))
             # What is counted in scores is another state now (`term_counts`).
             connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'change'")

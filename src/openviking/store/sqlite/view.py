@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from openviking.errors import FailedPreconditionError, UnavailableError
+from openviking.model.embedding import Coverage
 from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
 from openviking.store.port import (
@@ -17,6 +18,7 @@ from openviking.store.port import (
     DirtyDirectory,
     Entry,
     PassageRow,
+    Query,
     Source,
     SourceFile,
     Stats,
@@ -35,9 +37,10 @@ from openviking.store.sqlite.rows import (
     node,
     scope_conditions,
 )
+from openviking.store.sqlite.scan.scans import Scans
 from openviking.store.sqlite.schema import REMOVED
+from openviking.store.sqlite.searching import Search
 from openviking.store.sqlite.term_counts import TermCounts
-from openviking.store.sqlite.word_search import WordSearch
 
 WALKED_AT_ONCE: Final = 500
 
@@ -46,12 +49,18 @@ class SqliteView:
     """The `openviking.store.port.View` of a read transaction."""
 
     def __init__(
-        self, connection: sqlite3.Connection, contents: Contents, analyser: Analyser, counts: TermCounts
+        self,
+        connection: sqlite3.Connection,
+        contents: Contents,
+        analyser: Analyser,
+        counts: TermCounts,
+        scans: Scans,
     ) -> None:
         self._sql = connection
         self._contents = contents
         self._analyser = analyser
         self._counts = counts
+        self._scans = scans
 
     @property
     def change(self) -> int:
@@ -217,9 +226,15 @@ class SqliteView:
         )
         return [PassageRow(*row) for row in rows]
 
-    def search(self, terms: Sequence[str], scope: Scope, limit: int) -> list[Candidate]:
-        """The best passage of each record for ``terms``."""
-        return WordSearch(self._sql, self._analyser, self._counts, scope, self._file_roots(scope)).best(terms, limit)
+    def search(self, query: Query, scope: Scope, limit: int) -> list[Candidate]:
+        """The best passage of each record for ``query``."""
+        file_roots = self._file_roots(scope)
+        search = Search(self._sql, self._analyser, self._counts, self._scans, query, scope, file_roots)
+        return search.best(limit)
+
+    def coverage(self, fingerprint: str, scope: Scope) -> Coverage:
+        """How many passages in ``scope`` have a vector of the model."""
+        return self._scans.coverage(self._sql, fingerprint, scope, self._file_roots(scope))
 
     def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:
         """Records in ``scope``, newest first."""

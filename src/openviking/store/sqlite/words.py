@@ -1,4 +1,4 @@
-"""The words of passages and names: storing their postings."""
+"""The passages of records and the words of passages and names: storing them with their postings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from collections.abc import Iterable, Sequence
 
 from openviking.store.batch import StoredPassage
 from openviking.store.port import Analyser
+from openviking.store.sqlite.loose import note_dropped
+from openviking.store.sqlite.pending import queue_new, size_class
 
 
-def add_passages(connection: sqlite3.Connection, node_id: int, level: int, passages: Iterable[StoredPassage]) -> None:
-    """Store passages of a record with their postings, inside of a write transaction."""
-    count = 0
+def add_passages(
+    connection: sqlite3.Connection, node_id: int, level: int, passages: Iterable[StoredPassage], *, of: int
+) -> None:
+    """Store passages of a record with their postings, inside of a write transaction; they wait for vectors then.
+
+    ``of`` is how many passages the whole record has.
+    """
+    first = last = count = 0
     for passage in passages:
         cursor = connection.execute(
             'INSERT INTO passages (node_id, level, start, "end", first_line, last_line, breadcrumb, symbol, hash, length)'
@@ -23,18 +30,44 @@ def add_passages(connection: sqlite3.Connection, node_id: int, level: int, passa
             "INSERT INTO words (rowid, title, heading, body) VALUES (?, ?, ?, ?)",
             (cursor.lastrowid, passage.title_terms, passage.heading_terms, passage.body_terms),
         )
+        last = cursor.lastrowid or 0
+        first = first or last
         count += 1
-    _count(connection, count)
+    if count:
+        queue_new(connection, first, last, size_class(of))
+        _count(connection, count)
 
 
 def drop_passages(connection: sqlite3.Connection, node_id: int, level: int, start: int = 0) -> None:
-    """Remove passages of a record from byte ``start`` on with their postings, inside of a write transaction."""
+    """Remove passages of a record from byte ``start`` on with their postings, inside of a write transaction.
+
+    What is kept of vectors for their contents is for `loose` to clear away.
+    """
+    note_dropped(connection, _drop(connection, node_id, level, start))
+
+
+def replace_passages(
+    connection: sqlite3.Connection, node_id: int, level: int, start: int, passages: Iterable[StoredPassage], *, of: int
+) -> None:
+    """Put ``passages`` in the place of those of a record from byte ``start`` on, inside of a write transaction.
+
+    ``of`` is how many passages the whole record has then.
+    """
+    dropped = _drop(connection, node_id, level, start)
+    add_passages(connection, node_id, level, passages, of=of)
+    note_dropped(connection, dropped)
+
+
+def _drop(connection: sqlite3.Connection, node_id: int, level: int, start: int) -> list[bytes]:
+    """The contents of the passages that were removed."""
     rows = connection.execute(
-        "SELECT id FROM passages WHERE node_id = ? AND level = ? AND start >= ?", (node_id, level, start)
+        "SELECT id, hash FROM passages WHERE node_id = ? AND level = ? AND start >= ?", (node_id, level, start)
     ).fetchall()
-    connection.executemany("DELETE FROM words WHERE rowid = ?", rows)
-    connection.executemany("DELETE FROM passages WHERE id = ?", rows)
+    ids = [(passage_id,) for passage_id, _ in rows]
+    connection.executemany("DELETE FROM words WHERE rowid = ?", ids)
+    connection.executemany("DELETE FROM passages WHERE id = ?", ids)
     _count(connection, -len(rows))
+    return [digest for _, digest in rows]
 
 
 def unchanged_passages(
@@ -59,8 +92,8 @@ def unchanged_passages(
 def put_passages(connection: sqlite3.Connection, node_id: int, level: int, passages: Sequence[StoredPassage]) -> None:
     """Replace the passages of a record; those at the beginning that did not change are left alone."""
     same = unchanged_passages(connection, node_id, level, passages)
-    drop_passages(connection, node_id, level, passages[same - 1].end if same else 0)
-    add_passages(connection, node_id, level, passages[same:])
+    start = passages[same - 1].end if same else 0
+    replace_passages(connection, node_id, level, start, passages[same:], of=len(passages))
 
 
 def put_name(connection: sqlite3.Connection, analyser: Analyser, node_id: int, name: str) -> None:

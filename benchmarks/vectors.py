@@ -1,0 +1,213 @@
+"""Measures vectors and fusion: find by selectivity, reopening, memory, making vectors beside searches, a million rows.
+
+    python benchmarks/vectors.py --passages 10000 100000 [--json] [--keep DIR]
+    python benchmarks/vectors.py --making            the built-in model against the bare one, and beside searches
+
+The first form makes vectors with a model that costs nothing, so that all else is measured. Times are CPU milliseconds
+of this process unless a name says wall. Nothing else should run on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from corpus import vocabulary
+from synthetic import SyntheticEmbedder
+from words import cpu, make_folder, spread
+
+from openviking import OpenViking
+
+ROUNDS = 40
+AREA = "viking://resources/bench/area000"
+SCOPES = {"all": "", "one area (1,000 files)": AREA, "one directory (50 files)": f"{AREA}/topic00003"}
+
+_REOPEN = """
+import resource, sys, time
+sys.path.insert(0, sys.argv[1])
+began, cpu = time.perf_counter(), time.process_time()
+from synthetic import SyntheticEmbedder
+from openviking import OpenViking
+from openviking.providers.builtin import BuiltinEmbedder
+with OpenViking(path=sys.argv[2], workers=0, embedder=SyntheticEmbedder()) as ov:
+    opened = time.perf_counter()
+    ov.find(sys.argv[3], limit=10)
+    first = time.perf_counter()
+    used = time.process_time() - cpu
+    for word in sys.argv[4:]:
+        ov.find(word, limit=10)
+    without = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    model = BuiltinEmbedder()
+    model.query("a question", timeout=60)
+    model.passages(["a passage of words " * 60], timeout=60)
+    model.close()
+    print(opened - began, first - opened, used, without,
+          resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def measure(passages: int, place: Path) -> dict[str, Any]:
+    """All figures for one size."""
+    folder, data = place / "folder", place / "data"
+    size = make_folder(folder, passages)
+    out: dict[str, Any] = {"passages_wanted": passages, "megabytes": round(size / 1e6, 1)}
+    words = vocabulary()
+    with OpenViking(path=data, workers=0, embedder=SyntheticEmbedder()) as ov:
+        out["ingest_cpu_s"] = round(cpu(lambda: ov.add_resource(folder, to="viking://resources/bench")) / 1000, 1)
+        out["vectors_but_for_the_model_cpu_s"] = round(cpu(ov.wait_processed) / 1000, 1)
+        out["passages"] = ov.status()["passages"]
+        out["first_find_with_scan_built_ms"] = round(cpu(lambda: ov.find(words[3000], limit=10)), 1)
+    for name, weight in (("words", 0.0), ("vectors", 1.0), ("fused", None)):
+        with OpenViking(path=data, workers=0, embedder=SyntheticEmbedder(), dense_weight=weight) as ov:
+            ov.find(words[3000], limit=10)
+            out[name] = finds(ov, words, explain=False)
+            if weight is None:
+                out["explain"] = finds(ov, words, explain=True)
+                out["after_a_write"] = after_a_write(ov, words)
+    out["reopen"] = reopen(data, words)
+    (cache,) = data.rglob("scan-*")
+    out["scan_cache_megabytes"] = round(cache.stat().st_size / 1e6, 1)
+    cache.unlink()
+    out["reopen_without_its_cache"] = reopen(data, words)
+    out["store_megabytes"] = round(sum(file.stat().st_size for file in data.rglob("*") if file.is_file()) / 1e6, 1)
+    return out
+
+
+def bands(words: list[str]) -> dict[str, Callable[[], str]]:
+    """Queries by how common their words are."""
+    chance = random.Random(3)
+    return {
+        "rare word": lambda: chance.choice(words[20000:50000]),
+        "middling word": lambda: chance.choice(words[1000:3000]),
+        "frequent word": lambda: chance.choice(words[50:300]),
+        "commonest word": lambda: chance.choice(words[:5]),
+        "three middling words": lambda: " ".join(chance.choices(words[500:4000], k=3)),
+        "question of eight words": lambda: " ".join(
+            chance.choices(words[:200], k=4) + chance.choices(words[200:8000], k=4)
+        ),
+    }
+
+
+def finds(ov: OpenViking, words: list[str], *, explain: bool) -> dict[str, dict[str, float]]:
+    """CPU of a find by the query's words and the scope."""
+    out = {}
+    for scope, uri in SCOPES.items():
+        for band, query in bands(words).items():
+            queries = [query() for _ in range(ROUNDS)]
+            out[f"{band}, {scope}"] = spread(
+                [cpu(lambda q=query, u=uri: ov.find(q, u, limit=10, explain=explain)) for query in queries]
+            )
+    return out
+
+
+def after_a_write(ov: OpenViking, words: list[str]) -> dict[str, float]:
+    """CPU of the first find after a write, which the scan has to catch up with."""
+    samples = []
+    for number in range(ROUNDS):
+        ov.write(f"{AREA}/topic00003/new{number}.md", f"# New {number}\n\nSomething about {words[700]}.\n", "create")
+        ov.wait_processed()
+        samples.append(cpu(lambda number=number: ov.find(f"{words[700 + number]} {words[900]}", limit=10)))
+    return spread(samples)
+
+
+def reopen(data: Path, words: list[str]) -> dict[str, float]:
+    """A fresh process: until open, until the first answer, and its peak memory with and without the model."""
+    queries = [words[2000], *random.Random(5).sample(words[100:20000], 50)]
+    done = subprocess.run(
+        [sys.executable, "-c", _REOPEN, str(Path(__file__).parent), str(data), *queries],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    opened, first, used, without, peak = map(float, done.stdout.split())
+    return {
+        "import_and_open_wall_s": round(opened, 3),
+        "first_find_wall_s": round(first, 3),
+        "cpu_s_to_the_first_answer": round(used, 3),
+        "peak_mb_with_50_finds": round(without, 1),
+        "peak_mb_with_the_model": round(peak, 1),
+    }
+
+
+def making(place: Path) -> dict[str, Any]:
+    """Passages a second of the built-in model behind a store and bare, and what searches cost meanwhile."""
+    from openviking.providers.builtin import BuiltinEmbedder
+
+    folder = Path(__file__).resolve().parent.parent / "docs"
+    out: dict[str, Any] = {}
+    with OpenViking(path=place / "data", workers=0) as ov:
+        ov.add_resource(folder, to="viking://resources/docs")
+        ov.add_resource(Path(json.__file__).parent.parent / "email", to="viking://resources/email")
+        texts = _texts(ov)
+        with_model = ov.status()["embedding"]
+        questions = ["how is a message parsed", "where are vectors kept", "encode a header", "what does it cost"]
+        bare = BuiltinEmbedder(threads=1)
+        bare.query("warm", timeout=60)
+        used = cpu(lambda: bare.passages(texts, timeout=3600)) / 1000
+        bare.close()
+        out["passages"] = len(texts)
+        out["bare_passages_per_cpu_s"] = round(len(texts) / used, 2)
+        used = cpu(ov.wait_processed) / 1000
+        out["store_passages_per_cpu_s"] = round(with_model["waiting"] / used, 2)
+        out["ratio"] = round(out["store_passages_per_cpu_s"] / out["bare_passages_per_cpu_s"], 3)
+        quiet = [_wall(lambda q=q: ov.find(f"{q} {n}", limit=10)) for n in range(30) for q in questions]
+        out["find_wall_ms_quiet"] = spread(quiet)
+    with OpenViking(path=place / "second", workers=1) as ov:
+        ov.add_resource(folder, to="viking://resources/docs")
+        ov.add_resource(Path(json.__file__).parent.parent / "email", to="viking://resources/email")
+        ov.find("warm", limit=10)
+        beside = [_wall(lambda q=q: ov.find(f"{q} {n}", limit=10)) for n in range(30) for q in questions]
+        out["find_wall_ms_while_vectors_are_made"] = spread(beside)
+        out["still_waiting_afterwards"] = ov.status()["embedding"]["waiting"]
+    out["threads"] = threading.active_count()
+    return out
+
+
+def _texts(ov: OpenViking) -> list[str]:
+    """The text of all passages, about as it is embedded."""
+    texts = []
+    for entry in ov.glob("**/*", node_limit=None).matches:
+        if not str(entry).endswith("/"):
+            text = ov.read(str(entry))
+            texts += [text[start : start + 1000] for start in range(0, len(text), 1000)]
+    return texts
+
+
+def _wall(call: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    call()
+    return (time.perf_counter() - began) * 1000
+
+
+def main() -> None:
+    """Measure what is asked for and print it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--passages", type=int, nargs="+", default=[])
+    parser.add_argument("--making", action="store_true", help="the built-in model, bare and beside searches")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of indented lines")
+    parser.add_argument("--keep", type=Path, help="a directory to work in, which is kept")
+    options = parser.parse_args()
+    results: list[dict[str, Any]] = []
+    tasks: list[Callable[[Path], dict[str, Any]]] = [lambda place, n=n: measure(n, place) for n in options.passages]
+    if options.making:
+        tasks.append(making)
+    for number, task in enumerate(tasks):
+        with tempfile.TemporaryDirectory() as temporary:
+            results.append(task(options.keep / str(number) if options.keep else Path(temporary)))
+            results[-1]["this_process_peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+        if not options.json:
+            print(json.dumps(results[-1], indent=1), flush=True)
+    if options.json:
+        print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""The keys of ov.conf: what each may hold, and which setting it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+Check = Callable[[Any], Any]
+"""Gives a value as the setting wants it; raises `ValueError` that says what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a key holds and the setting it is, None if this version does nothing with it. Secrets are never shown."""
+
+    check: Check
+    setting: str | None = None
+    secret: bool = False
+
+
+def _whole(low: int, high: int) -> Check:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def _number(low: float, high: float) -> Check:
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return float(value)
+
+    return check
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text in quotes")  # noqa: TRY004
+    return value
+
+
+def _no_blank(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text that is not blank")
+    return value
+
+
+def _visible(value: Any) -> str:
+    # A control character in a header would end it and begin another.
+    if not isinstance(value, str) or not value.isprintable() or not value.isascii():
+        raise ValueError("a text of visible ASCII characters")
+    return value.strip()
+
+
+def _object(value: Any) -> Any:
+    if not isinstance(value, dict):
+        raise ValueError("an object in braces")  # noqa: TRY004
+    return value
+
+
+def _headers(value: Any) -> dict[str, str]:
+    try:
+        return {_visible(name): _visible(held) for name, held in _object(value).items()}
+    except ValueError:
+        raise ValueError("an object of header names and texts of visible ASCII characters") from None
+
+
+def _parameters(value: Any) -> Any:
+    """An object; or ``name=value,name=value``; or one text, which the provider knows a name for."""
+    if isinstance(value, dict):
+        return value
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+    if len(parts) == 1 and parts[0] and "=" not in parts[0]:
+        return {"": parts[0]}
+    pairs = [part.partition("=") for part in parts]
+    if not pairs or not all(name.strip() and equals for name, equals, _ in pairs):
+        raise ValueError('an object such as {"task": "retrieval.query"}, or "task=retrieval.query"')
+    return {name.strip(): held.strip() for name, _, held in pairs}
+
+
+def _range(value: Any) -> tuple[float, float]:
+    numbers = isinstance(value, list) and len(value) == 2 and all(type(one) in (int, float) for one in value)
+    if not numbers or not -1 <= value[0] < value[1] <= 1:
+        raise ValueError("two numbers [low, high] with -1 ≤ low < high ≤ 1")
+    return float(value[0]), float(value[1])
+
+
+def _one_of(*names: str, meaning: str = "") -> Check:
+    def check(value: Any) -> str:
+        if value not in names:
+            raise ValueError(" or ".join(f'"{name}"' for name in names) + meaning)
+        return str(value)
+
+    return check
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")  # noqa: TRY004
+    return value
+
+
+def _absent(why: str) -> Key:
+    """A key of the documented format that this version cannot serve: silence would be a wrong answer."""
+
+    def check(_: Any) -> None:
+        raise ValueError(f"left out: {why}")
+
+    return Key(check, secret=True)
+
+
+_LATER: Final = "this version does not have it"
+_OTHER_PROTOCOL: Final = "it belongs to a protocol that this version does not speak"
+_DENSE: Final = "embedding.dense."
+
+KEYS: Final[Mapping[str, Key]] = {
+    "embedding.max_concurrent": Key(_whole(1, 64), "embedding.max_concurrent"),
+    "embedding.max_retries": Key(_whole(0, 10), "embedding.max_retries"),
+    "embedding.max_input_tokens": Key(_whole(64, 1_000_000), "embedding.max_input_tokens"),
+    "embedding.text_source": Key(_one_of("content_only", meaning=", as this version embeds the text itself")),
+    "embedding.circuit_breaker.failure_threshold": Key(_whole(1, 1000), "circuit_breaker.failure_threshold"),
+    "embedding.circuit_breaker.reset_timeout": Key(_number(0.05, 86_400), "circuit_breaker.reset_timeout"),
+    "embedding.circuit_breaker.max_reset_timeout": Key(_number(0.05, 86_400), "circuit_breaker.max_reset_timeout"),
+    _DENSE + "provider": Key(_no_blank, "embedding.provider"),
+    _DENSE + "model": Key(_no_blank, "embedding.model"),
+    _DENSE + "model_id": Key(_no_blank, "embedding.model_id"),
+    _DENSE + "api_base": Key(_text, "embedding.api_base"),
+    _DENSE + "api_key": Key(_visible, "embedding.api_key", secret=True),
+    _DENSE + "dimension": Key(_whole(0, 16_384), "embedding.dimension"),
+    _DENSE + "batch_size": Key(_whole(1, 2048), "embedding.batch_size"),
+    _DENSE + "timeout": Key(_number(0.05, 3600), "embedding.timeout"),
+    _DENSE + "query_timeout": Key(_number(0.05, 60), "embedding.query_timeout"),
+    _DENSE + "query_prefix": Key(_text, "embedding.query_prefix"),
+    _DENSE + "passage_prefix": Key(_text, "embedding.passage_prefix"),
+    _DENSE + "query_param": Key(_parameters, "embedding.query_param"),
+    _DENSE + "document_param": Key(_parameters, "embedding.document_param"),
+    _DENSE + "cosine_range": Key(_range, "embedding.cosine_range"),
+    _DENSE + "encoding_format": Key(_one_of("float", "base64"), "embedding.encoding_format"),
+    _DENSE + "extra_headers": Key(_headers, "embedding.extra_headers", secret=True),
+    _DENSE + "extra_body": Key(_object, "embedding.extra_body", secret=True),
+    _DENSE + "threads": Key(_whole(0, 1024), "embedding.threads"),
+    _DENSE + "input": Key(_one_of("text", meaning=", as this version embeds no images")),
+    _DENSE + "api_version": _absent(_OTHER_PROTOCOL),
+    _DENSE + "ak": _absent(_OTHER_PROTOCOL),
+    _DENSE + "sk": _absent(_OTHER_PROTOCOL),
+    _DENSE + "region": _absent(_OTHER_PROTOCOL),
+    _DENSE + "host": _absent(_OTHER_PROTOCOL),
+    _DENSE + "model_path": _absent("the built-in model brings its own file"),
+    _DENSE + "cache_dir": _absent("the built-in model brings its own file"),
+    _DENSE + "credentials": _absent(_LATER),
+    _DENSE + "failback_timeout_seconds": _absent(_LATER),
+    _DENSE + "failback_request_count": _absent(_LATER),
+    "embedding.sparse": _absent("the words are indexed without a model"),
+    "embedding.hybrid": _absent("the words are indexed without a model"),
+    "retrieval.dense_weight": Key(_number(0, 1), "retrieval.dense_weight"),
+    "retrieval.hotness_alpha": Key(_number(0, 1)),
+    "retrieval.score_propagation_alpha": Key(_number(0, 1)),
+    "retrieval.enable_intent": Key(_flag),
+    "retrieval.recall_intent_timeout_s": Key(_number(0, 3600)),
+    "retrieval.recall_rewrite_timeout_s": Key(_number(0, 3600)),
+    "storage.workspace": Key(_no_blank, "path"),
+    "storage.skip_process_lock": Key(_flag),
+    "storage.agfs": Key(_object),
+    "storage.transaction": Key(_object),
+    "storage.task_tracker": Key(_object),
+    "storage.vectordb.backend": Key(_one_of("local", meaning=", the only one of this version")),
+    "storage.vectordb.name": Key(_text),
+    "storage.vectordb.project_name": Key(_text),
+    "storage.vectordb.url": _absent('it belongs to the backend "http", which this version does not have'),
+    "storage.vectordb.distance_metric": Key(_one_of("cosine", meaning=", the only one of this version")),
+    "storage.vectordb.dimension": Key(_whole(0, 16_384), "vectordb.dimension"),
+    "storage.vectordb.sparse_weight": Key(_number(0, 1), "vectordb.sparse_weight"),
+}
+"""Every key of the sections that this version reads, by its dotted path."""
+
+SECTIONS: Final = frozenset(path.rsplit(".", depth)[0] for path in KEYS for depth in range(1, path.count(".") + 1))
+"""The sections themselves, such as ``embedding`` and ``embedding.dense``."""
+
+UNUSED: Final = frozenset(
+    """default_account default_user vlm query_planner rerank grep memory server encryption git oauth log semantic
+    queue_workers reindex pdf code image audio video markdown excel html text directory feishu webfeed parser_api
+    connector prompts telemetry ingest enable_watch_scheduler allow_private_networks auto_generate_l0 auto_generate_l1
+    default_search_mode default_search_limit output_language_override language_fallback""".split()
+)
+"""Top-level keys of the documented format that this version accepts and does nothing with (contract/core.md §5.1)."""
+
+
+def finite(text: str) -> float:
+    """A JSON number as a float; raises `ValueError` if it is too large to be one."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number

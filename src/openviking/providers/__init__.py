@@ -1,0 +1,1 @@
+"""Models: the built-in one, and services that speak a documented protocol."""

@@ -1,0 +1,340 @@
+"""The embedding model of one OpenViking: made when it is first needed, asked within deadlines, left alone when it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from openviking.config.settings import EmbeddingSettings
+from openviking.errors import DeadlineExceededError, OpenVikingError, UnavailableError
+from openviking.model.embedding import EmbeddingModel
+from openviking.model.hit import Degradation
+from openviking.providers.embedder import Embedder
+from openviking.service.breaker import Breaker, Ticket
+from openviking.store.port import AccountStore, QueryVector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+STAGE: Final = "vectors"
+"""The stage of find that an answer is without when the model does not answer."""
+
+KEPT_QUESTIONS: Final = 1_000
+QUESTIONS_AT_ONCE: Final = 16
+"""Calls for questions that may be under way; what is more waits for one of them within its deadline."""
+
+GRACE_S: Final = 0.2
+"""So much later than its deadline a call of the model is given up from outside."""
+
+PROBE_S: Final = 0.3
+"""So long a question waits that tries whether an outage is over; its call goes on when it has been answered by words."""
+
+RENEWED_S: Final = 1_800.0
+"""After so long a store is told again that the model is used."""
+
+LONGEST_CALL_S: Final = 100.0
+"""No call for passages may take longer."""
+
+LENGTH_TOLERANCE: Final = 1e-3
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the model says of a question: its record, the vector, and why there is none although there should be one."""
+
+    model: EmbeddingModel | None = None
+    vector: QueryVector | None = None
+    degraded: tuple[Degradation, ...] = ()
+
+
+class Embedding:
+    """The embedder that ``settings`` name, or ``given``, which stays its owner's to close."""
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        make: Callable[[EmbeddingSettings], Embedder | None],
+        given: Embedder | None = None,
+    ) -> None:
+        self._settings = settings
+        self._make = make
+        self._given = given
+        self._made: Embedder | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._model: EmbeddingModel | None = None
+        self._used: dict[int, float] = {}
+        self._filled: set[int] = set()
+        self._questions: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._asking = threading.BoundedSemaphore(QUESTIONS_AT_ONCE)
+        self.calls = Breaker()
+        """Of calls for passages."""
+        breaker = settings.circuit_breaker
+        self.questions = Breaker(breaker.failure_threshold, breaker.reset_timeout, breaker.max_reset_timeout)
+        """Of calls for questions, whose deadline is much shorter."""
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is a model at all; without one words answer alone, and nothing is missing."""
+        return self._given is not None or self._settings.provider != "none"
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder, made at the first call. Raises `UnavailableError` after `close` and where there is none."""
+        if self._given is not None:
+            return self._given
+        with self._lock:
+            if self._made is None and not self._closed:
+                self._made = self._make(self._settings)
+            if self._made is None:
+                reason = "closed" if self._closed else "there is no embedding model"
+                raise UnavailableError(f"The embedding model is {reason}", service="embedding", reason=reason)
+            return self._made
+
+    @property
+    def call_timeout(self) -> float:
+        """Seconds for one call for passages."""
+        return min(self._settings.timeout, LONGEST_CALL_S)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the model's record is known by now."""
+        return self._model is not None
+
+    def known_model(self) -> EmbeddingModel | None:
+        """The model's record if nothing has to be asked for it, else None."""
+        if self._model is None and self.enabled:
+            embedder = self.embedder
+            if embedder.describe().get("dimension"):
+                self._model = embedder.model
+        return self._model
+
+    def asked_model(self) -> EmbeddingModel:
+        """The model's record; the service is asked for its dimension if need be, under the breaker of `calls`.
+
+        Raises `UnavailableError`, also while the service is left alone.
+        """
+        known = self.known_model()
+        if known is not None:
+            return known
+        ticket = self.calls.admit()
+        if ticket is None:
+            outage = self.calls.outage
+            raise unavailable("left alone" if outage is None else outage.error.message)
+        try:
+            self._model = self.embedder.model
+        except Exception as error:
+            found = translated(error)
+            if self.calls.failed(ticket, found) and not self._closed:
+                _log.warning("vectors have to wait: %s", found.message)
+            raise found from error
+        except BaseException:
+            self.calls.withdrawn(ticket)
+            raise
+        self.calls.succeeded(ticket)
+        return self._model
+
+    def model_in_time(self) -> EmbeddingModel | None:
+        """The model's record, asked for like a question if need be; None if that gives no answer in time.
+
+        Raises `OpenVikingError` for a model that is configured wrongly.
+        """
+        known = self.known_model()
+        if known is None:
+            with contextlib.suppress(UnavailableError, DeadlineExceededError):
+                deadline = time.monotonic() + self._settings.query_timeout
+                known = self._model = self._within(deadline, lambda: self.embedder.model)
+        return known
+
+    def use(self, store: AccountStore, model: EmbeddingModel) -> bool:
+        """Tell the store that the model is used, now and then again; whether it was told now."""
+        last = self._used.get(id(store))
+        if last is not None and time.monotonic() - last < RENEWED_S:
+            return False
+        store.vectors.use(model)
+        self._used[id(store)] = time.monotonic()
+        return True
+
+    def introduce(self, store: AccountStore) -> None:
+        """Tell a store that was just opened which model is used, if that costs nothing; an outage waits.
+
+        A remote model's embedder is not made for that: what is written before is queued when the model is first used.
+        """
+        if self._given is not None or self._settings.provider == "builtin":
+            self.make_known(store)
+
+    def make_known(self, store: AccountStore) -> None:
+        """As `introduce`, for whatever model there is, before much is written."""
+        if not self.enabled:
+            return
+        try:
+            model = self.known_model()
+            if model is not None:
+                self.use(store, model)
+        except OpenVikingError as error:
+            _log.info("the embedding model can't be used yet: %s", error.message)
+
+    def asked(self, store: AccountStore, question: str) -> Asked:
+        """What the model says of ``question``, within the deadline for questions; it never raises for a model that fails.
+
+        The model is not asked while no passage of the account has a vector of it.
+        """
+        if not self.enabled:
+            return Asked()
+        deadline = time.monotonic() + self._settings.query_timeout
+        try:
+            model = self.known_model() or self._within(deadline, lambda: self.embedder.model)
+            self._model = model
+            if not self._has_vectors(store, model):
+                return Asked(model)
+            values = self._remembered(question)
+            if values is None:
+                values = self._within(deadline, lambda: self._answered(model, question, deadline))
+        except OpenVikingError as error:
+            if error.details.get("service") == "store":
+                raise
+            return Asked(self._model, None, (Degradation(STAGE, error.message),))
+        return Asked(model, QueryVector(model.fingerprint, values))
+
+    def describe(self) -> dict[str, Any]:
+        """What people may know of the model; raises `OpenVikingError` for one that is configured wrongly."""
+        return {"provider": self._settings.provider, **self.embedder.describe()}
+
+    def close(self) -> None:
+        """Close the embedder unless it was given; calls under way come to an end."""
+        with self._lock:
+            self._closed = True
+            made, self._made = self._made, None
+        if made is not None:
+            made.close()
+
+    def _has_vectors(self, store: AccountStore, model: EmbeddingModel) -> bool:
+        if id(store) in self._filled:
+            return True
+        if store.vectors.coverage(model.fingerprint).have:
+            self._filled.add(id(store))
+            return True
+        return False
+
+    def _within(self, deadline: float, call: Callable[[], T]) -> T:
+        """The result of a call of the model for a question, or the reason why there is none, at the latest at ``deadline``."""
+        background = self.calls.outage
+        if background is not None and self.calls.left() > 0:
+            raise unavailable_still(background.error)
+        if not self._asking.acquire(timeout=max(deadline - time.monotonic(), 0)):
+            raise _late(self._settings.query_timeout, "too many questions at once")
+        ticket = self.questions.admit()
+        if ticket is None:
+            self._asking.release()
+            outage = self.questions.outage
+            raise unavailable("it is left alone for a moment") if outage is None else unavailable_still(outage.error)
+        once = threading.Lock()
+        made = begun(lambda: self._tried(call, ticket, once), "openviking-question")
+        made.add_done_callback(lambda _: self._asking.release())
+        allowed = max(deadline - time.monotonic(), 0) + GRACE_S
+        try:
+            return made.result(timeout=min(allowed, PROBE_S) if ticket.probe else allowed)
+        except TimeoutError as error:
+            if not ticket.probe and once.acquire(blocking=False):
+                self.questions.failed(ticket, _late(self._settings.query_timeout, "no answer"))
+            raise _late(self._settings.query_timeout, "no answer") from error
+
+    def _tried(self, call: Callable[[], T], ticket: Ticket, once: threading.Lock) -> T:
+        """The result of a call for a question, after which the breakers know whether the model answers.
+
+        ``once`` is held by whoever reports a failure, so that one call is not two.
+        """
+        try:
+            result = call()
+        except Exception as error:
+            found = translated(error)
+            if found.details.get("refused"):
+                # The model answers, and another question may well be taken.
+                self.questions.succeeded(ticket)
+            elif once.acquire(blocking=False):
+                self.questions.failed(ticket, found)
+            raise found from error
+        self.questions.succeeded(ticket)
+        self.calls.recovered()
+        return result
+
+    def _remembered(self, question: str) -> NDArray[np.float32] | None:
+        with self._lock:
+            found = self._questions.get(question)
+            if found is not None:
+                self._questions.move_to_end(question)
+            return found
+
+    def _answered(self, model: EmbeddingModel, question: str, deadline: float) -> NDArray[np.float32]:
+        values = self.embedder.query(question, timeout=max(deadline - time.monotonic(), 0.001))
+        length = math.sqrt(float(values @ values)) if values.shape == (model.dimension,) else math.nan
+        if not 0 < length < math.inf:
+            raise unavailable(f"its vector of a question is not {model.dimension} finite numbers")
+        if abs(length - 1) > LENGTH_TOLERANCE:
+            values = values / length
+        self._remember(question, values)
+        return values
+
+    def _remember(self, question: str, values: NDArray[np.float32]) -> None:
+        with self._lock:
+            self._questions[question] = values
+            while len(self._questions) > KEPT_QUESTIONS:
+                self._questions.popitem(last=False)
+
+
+def begun(work: Callable[[], T], name: str) -> Future[T]:
+    """``work`` in a thread of its own, which keeps no process from ending: what hangs in it can be left behind."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001
+            # Whoever waits for the future gets it.
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    try:
+        threading.Thread(target=run, name=name, daemon=True).start()
+    except RuntimeError:
+        # The system has no thread left: the caller does it.
+        run()
+    return future
+
+
+def translated(error: Exception) -> OpenVikingError:
+    """A model's error as one of ours; what only a fault of its code raises is logged."""
+    if isinstance(error, OpenVikingError):
+        return error
+    _log.error("the embedding model failed", exc_info=error)
+    return unavailable(repr(error))
+
+
+def unavailable(reason: str) -> UnavailableError:
+    """That the model does not answer."""
+    return UnavailableError(f"The embedding model does not answer: {reason}", service="embedding", reason=reason)
+
+
+def unavailable_still(error: OpenVikingError) -> UnavailableError:
+    """That the model is not asked because it did not answer a moment ago."""
+    return UnavailableError(error.message, service="embedding", reason="it is left alone for a while")
+
+
+def _late(seconds: float, why: str) -> DeadlineExceededError:
+    return DeadlineExceededError(
+        f"The embedding model did not answer within {seconds:g} s ({why})", operation="embedding", timeout=seconds
+    )
