@@ -74,6 +74,28 @@ class RetrievalSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """How the HTTP server is reached (``server`` of ov.conf) and how keys are kept (``encryption.api_key_hashing``).
+
+    ``auth_mode`` "" means api_key with a ``root_api_key``, else dev. ``threads`` calls run at once and ``queue`` more
+    wait; beyond that the server says that it is busy.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 1933
+    auth_mode: str = ""
+    root_api_key: str | None = field(default=None, repr=False)
+    cors_origins: tuple[str, ...] = ("*",)
+    timeout_keep_alive: int = 5
+    profile_enabled: bool = False
+    hashed_keys: bool = True
+    threads: int = 16
+    queue: int = 128
+    default_account: str = "default"
+    default_user: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one OpenViking; see docs/configuration.md.
 
@@ -88,3 +110,4 @@ class Settings:
     poll_interval: float = 2.0
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)

@@ -22,13 +22,10 @@ from openviking.model.matches import GlobResult, GrepResult
 from openviking.providers.embedder import Embedder
 from openviking.providers.selection import embedder_of
 from openviking.service.accounts import Accounts
-from openviking.service.content import Content
 from openviking.service.embedding import Embedding
-from openviking.service.fs import FileSystem
 from openviking.service.resources import Resources
 from openviking.service.running import Running
-from openviking.service.search import Search
-from openviking.service.system import System
+from openviking.service.use_cases import UseCases
 from openviking.service.vector_lane import VectorLane
 from openviking.service.worker import Worker
 from openviking.text import quoted
@@ -84,12 +81,10 @@ class OpenViking:
         self._worker = Worker(
             self._accounts.open_stores, {"import": Resources.resume}, settings.workers, settings.poll_interval, vectors
         )
-        self._fs = FileSystem(self._accounts, self._worker)
-        self._content = Content(self._accounts, self._worker)
-        self._search = Search(self._accounts, settings.grep_timeout, self._embedding, settings.retrieval.dense_weight)
         self._running = Running()
-        self._resources = Resources(self._accounts, self._worker, self._running)
-        self._system = System(self._accounts, self._worker, self._embedding)
+        cases = UseCases(settings, self._accounts, self._worker, self._embedding, self._running)
+        self._fs, self._content, self._search = cases.fs, cases.content, cases.search
+        self._resources, self._system = cases.resources, cases.system
 
     def close(self) -> None:
         """Stop background work and release the store; nothing queued is lost.

@@ -12,12 +12,14 @@ from openviking.ingest.background import Step
 from openviking.service.accounts import Accounts
 from openviking.service.admin import Admin
 from openviking.service.authentication import Mode
+from openviking.service.embedding import Embedding
 from openviking.service.import_step import carry_out_import
 from openviking.service.keys import Keys
 from openviking.service.recovery import Recovery
 from openviking.service.task_run import tracked
 from openviking.service.tasks import Tasks
 from openviking.service.user_deletion import UserDeletions
+from openviking.service.vector_lane import VectorLane
 from openviking.service.worker import Worker
 from openviking.store.port import AccountStore
 from openviking.store.sqlite.system.store import SqliteSystem
@@ -42,16 +44,25 @@ class Tenancy:
         workers: int = 1,
         interval: float = 2.0,
         steps: Mapping[str, Step] | None = None,
+        embedding: Embedding | None = None,
     ) -> None:
         self.system = SqliteSystem(path)
         self.keys = Keys(self.system, hashed=hashed)
-        self.accounts = Accounts(path, system=self.system, registered_only=mode == "api_key")
+        self.accounts = Accounts(
+            path,
+            introduce=(lambda _: None) if embedding is None else embedding.introduce,
+            system=self.system,
+            registered_only=mode == "api_key",
+        )
         self.deletions = UserDeletions(self.accounts, self.system)
         self._closing = threading.Event()
         self._looked = time.monotonic()
         self.recovery = Recovery(self.accounts, self.system, self.keys, self.deletions, self._closing.is_set)
         known = {"import": tracked(carry_out_import), **self.deletions.steps(), **(steps or {})}
-        self.worker = Worker(self._stores, known, workers, interval)
+        lane = None
+        if embedding is not None:
+            lane = VectorLane(self.accounts.open_stores, embedding, running=workers > 0, interval=interval)
+        self.worker = Worker(self._stores, known, workers, interval, lane)
         self.admin = Admin(self.accounts, self.worker, self.system, self.keys, self.deletions, mode)
         self.tasks = Tasks(self.accounts, self.worker, self.system if mode == "api_key" else None)
         self._recovering = threading.Thread(target=self._recover, name="openviking-recovery", daemon=True)

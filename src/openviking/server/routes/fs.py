@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
+from pydantic import Field
 
 from openviking.model.listing import Listing
 from openviking.server.bodies import Lenient, Strict, Telemetry
@@ -79,7 +80,7 @@ class SetTags(Strict):
     """Which tags a node gets."""
 
     uri: str
-    tags: list[str] = []
+    tags: list[str] = Field(default_factory=list)
     mode: str = "replace"
     recursive: bool = False
     telemetry: Telemetry = False
@@ -89,9 +90,7 @@ class SetTags(Strict):
 async def set_tags(edge: Caller, body: SetTags) -> Json:
     """Change the tags of a node, or of all below it; a tag that is not ``key=value`` is skipped and counted."""
     return await edge.answer(
-        lambda: edge.services.fs.set_tags(
-            edge.caller, body.uri, body.tags, mode=body.mode, recursive=body.recursive
-        ),
+        lambda: edge.services.fs.set_tags(edge.caller, body.uri, body.tags, mode=body.mode, recursive=body.recursive),
         lean=True,
     )
 
@@ -110,9 +109,7 @@ async def mkdir(edge: Caller, body: Mkdir) -> Json:
 
 
 @router.delete("")
-async def rm(
-    edge: Caller, uri: str, recursive: bool = False, wait: bool = False, timeout: float | None = Query(None)
-) -> Json:
+async def rm(edge: Caller, uri: str, recursive: bool = False, wait: bool = False, timeout: float | None = None) -> Json:
     """Remove a node; a directory needs ``recursive``, a missing one is no error."""
     call = lambda: edge.services.fs.rm(edge.caller, uri, recursive=recursive, wait=wait, timeout=timeout)  # noqa: E731
     return await edge.answer(call, wait=wait)
@@ -129,5 +126,3 @@ class Mv(Lenient):
 async def mv(edge: Caller, body: Mv) -> Json:
     """Give a node another URI."""
     return await edge.answer(lambda: edge.services.fs.mv(edge.caller, body.from_uri, body.to_uri))
-
-

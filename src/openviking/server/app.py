@@ -1,0 +1,57 @@
+"""The application: routes, what stands around them, and their life."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from openviking import __version__
+from openviking.server import failures
+from openviking.server.edge import Lanes
+from openviking.server.guard import Guard
+from openviking.server.headers import RequestHeaders
+from openviking.server.lanes import Lane
+from openviking.server.routes import ROUTERS
+from openviking.service.services import Services
+
+PATIENT_THREADS: Final = 32
+PATIENT_QUEUE: Final = 0
+"""Calls that wait hold a thread each; one that found none would wait for the waiting."""
+
+
+def create_app(services: Services) -> FastAPI:
+    """The application on ``services``, which it starts and closes with itself."""
+    settings = services.settings.server
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        lanes = Lanes(Lane("quick", settings.threads, settings.queue), Lane("waiting", PATIENT_THREADS, PATIENT_QUEUE))
+        app.state.services = services
+        app.state.lanes = lanes
+        services.start()
+        try:
+            yield
+        finally:
+            # Calls that wait for background work end with it.
+            services.tenancy.worker.stop()
+            lanes.close()
+            services.close()
+
+    app = FastAPI(title="OpenViking", version=__version__, lifespan=life, redirect_slashes=False)
+    failures.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_middleware(Guard, services=services)
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=list(settings.cors_origins),
+        allow_methods=["*"],
+        allow_headers=["*"],
+        expose_headers=["X-Request-ID"],
+    )
+    app.add_middleware(RequestHeaders)
+    return app

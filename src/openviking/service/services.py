@@ -1,0 +1,57 @@
+"""Everything below the doors of a server, wired: accounts with their users and keys, use cases, background work."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Final, Self
+
+from openviking.config.settings import Settings
+from openviking.errors import OpenVikingError
+from openviking.providers.embedder import Embedder
+from openviking.providers.selection import embedder_of
+from openviking.service.authentication import Rules
+from openviking.service.embedding import Embedding
+from openviking.service.running import Running
+from openviking.service.tenancy import Tenancy
+from openviking.service.use_cases import UseCases
+
+CLOSING_S: Final = 10.0
+"""Seconds that closing waits for imports under way to stop."""
+
+
+class Services:
+    """What a server offers; `close` stops background work and releases the data directory, and loses nothing."""
+
+    def __init__(self, settings: Settings, rules: Rules, *, embedder: Embedder | None = None) -> None:
+        self.settings = settings
+        self.rules = rules
+        self.embedding = Embedding(settings.embedding, embedder_of, embedder)
+        self.tenancy = Tenancy(
+            settings.path,
+            rules.mode,
+            hashed=settings.server.hashed_keys,
+            workers=settings.workers,
+            interval=settings.poll_interval,
+            embedding=self.embedding,
+        )
+        self.running = Running()
+        cases = UseCases(settings, self.tenancy.accounts, self.tenancy.worker, self.embedding, self.running)
+        self.fs, self.content, self.search = cases.fs, cases.content, cases.search
+        self.resources, self.system = cases.resources, cases.system
+        self.admin, self.tasks, self.keys = self.tenancy.admin, self.tenancy.tasks, self.tenancy.keys
+
+    def start(self) -> Self:
+        """Make good what earlier processes left, in the background."""
+        self.tenancy.start()
+        return self
+
+    def close(self) -> None:
+        """Stop background work and release everything; nothing queued is lost."""
+        self.tenancy.worker.stop()
+        self.running.wait(CLOSING_S)
+        if self.embedding.enabled:
+            for store in self.tenancy.accounts.open_stores():
+                with contextlib.suppress(OpenVikingError):
+                    store.vectors.keep_cache()
+        self.tenancy.close()
+        self.embedding.close()
