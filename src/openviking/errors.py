@@ -3,6 +3,7 @@
     OpenVikingError
     ├── InvalidArgumentError          400  bad value, bad pattern, wrong kind of node
     │   ├── InvalidURIError           400  a URI that can never name anything
+    │   ├── UnsupportedURIError       400  a URI of a kind that this can't be done with
     │   └── InvalidFilterError        400
     ├── UnauthenticatedError          401
     ├── PermissionDeniedError         403  a scope, spelling or node the caller may not touch
@@ -55,6 +56,12 @@ class InvalidURIError(InvalidArgumentError):
 
     def __init__(self, uri: str, reason: str) -> None:
         super().__init__(f"Invalid URI: {uri} ({reason})", uri=uri, reason=reason)
+
+
+class UnsupportedURIError(InvalidArgumentError):
+    """What is asked for can't be done with what the URI names."""
+
+    code = "UNSUPPORTED_URI"
 
 
 class InvalidFilterError(InvalidArgumentError):

@@ -22,7 +22,7 @@ def default_of(setting: str) -> Any:
     defaults = Settings()
     held = {
         "": None, "embedding": defaults.embedding, "circuit_breaker": defaults.embedding.circuit_breaker,
-        "retrieval": defaults.retrieval,
+        "retrieval": defaults.retrieval, "server": defaults.server,
     }  # fmt: skip
     return getattr(held[section], name)
 
@@ -35,6 +35,8 @@ def test_every_key_has_a_row_with_its_default(path: str) -> None:
     if setting.startswith("vectordb.") or setting == "path":
         return
     default = default_of(setting)
+    if isinstance(default, tuple):
+        default = ", ".join(default)
     assert ROWS[path] == ("" if default in (None, "", {}) else str(default))
 
 

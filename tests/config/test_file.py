@@ -264,5 +264,6 @@ def test_secrets_are_not_shown(load: Load, keys: dict[str, Any]) -> None:
 def test_sections_are_those_of_the_keys() -> None:
     assert set(SECTIONS) == {
         "embedding", "embedding.dense", "embedding.circuit_breaker", "retrieval", "storage", "storage.vectordb",
+        "server", "encryption", "encryption.api_key_hashing",
     }  # fmt: skip
     assert not UNUSED & SECTIONS

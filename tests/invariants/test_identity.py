@@ -13,10 +13,16 @@ import pytest
 from openviking.errors import InvalidArgumentError, NotFoundError, OpenVikingError, PermissionDeniedError
 from openviking.model.identity import Identity
 from openviking.service.admin import Admin
+from openviking.service.batch_writing import BatchWriting
 from openviking.service.content import Content
 from openviking.service.fs import FileSystem
+from openviking.service.imports import Imports
+from openviking.service.reindex import Reindexing
+from openviking.service.observer import Observer
 from openviking.service.resources import Resources
 from openviking.service.search import Search
+from openviking.service.sessions import Sessions
+from openviking.service.skills import Skills
 from openviking.service.system import System
 from openviking.service.tasks import Tasks
 
@@ -47,7 +53,24 @@ def test_identity_has_no_defaults_but_the_peer() -> None:
     assert [field.name for field in required] == ["account", "user", "role"]
 
 
-@pytest.mark.parametrize("service", [FileSystem, Content, Search, Resources, System, Admin, Tasks])
+@pytest.mark.parametrize(
+    "service",
+    [
+        FileSystem,
+        Content,
+        Search,
+        Sessions,
+        Skills,
+        Resources,
+        System,
+        Admin,
+        Tasks,
+        Observer,
+        Imports,
+        Reindexing,
+        BatchWriting,
+    ],
+)
 def test_every_use_case_takes_the_identity_first(service: type) -> None:
     public = [
         value
@@ -79,6 +102,8 @@ def operations(services: Any, who: Identity, uri: str) -> dict[str, Callable[[],
         "mkdir": lambda: fs.mkdir(who, uri),
         "rm": lambda: fs.rm(who, uri, recursive=True),
         "mv from": lambda: fs.mv(who, uri, "viking://resources/taken"),
+        "cp from": lambda: fs.cp(who, uri, "viking://resources/taken", recursive=True),
+        "cp to": lambda: fs.cp(who, "viking://resources/shared.md", uri),
         "mv to": lambda: fs.mv(who, "viking://resources/shared.md", uri),
         "grep": lambda: search.grep(who, uri, "."),
         "grep without": lambda: search.grep(who, "viking://resources", ".", exclude_uri=uri),

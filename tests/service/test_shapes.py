@@ -36,7 +36,8 @@ def test_ls(filled: OpenViking) -> None:
     assert entries[2]["abstract"].startswith("d (1 entry: deep/")
     assert all(TIME.fullmatch(entry["modTime"]) for entry in entries)
     assert (entries.total, entries.has_more) == (3, False)
-    assert names(filled.ls(R, show_all_hidden=True)) == [".hidden.md", "a.md", "b.md", "d"]
+    own = [".abstract.md", ".overview.md"]
+    assert names(filled.ls(R, show_all_hidden=True)) == [*own, ".hidden.md", "a.md", "b.md", "d"]
     assert list(filled.ls(R, simple=True)) == [f"{R}/a.md", f"{R}/b.md", f"{R}/d"]
     page = filled.ls(R, node_limit=1, offset=1)
     assert (names(page), page.total, page.has_more) == (["b.md"], 3, True)
@@ -75,6 +76,7 @@ def test_stat_and_attrs(filled: OpenViking) -> None:
     file = filled.stat(f"{R}/a.md")
     modified = file.pop("modTime")
     assert TIME.fullmatch(modified)
+    assert filled.read(file.pop("id")) == filled.read(f"{R}/a.md")
     assert file == {
         "name": "a.md", "size": 15, "mode": 0o644, "isDir": False, "isLocked": False, "meta": {}, "uri": f"{R}/a.md"
     }  # fmt: skip

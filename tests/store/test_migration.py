@@ -14,13 +14,19 @@ from openviking.model.embedding import Coverage, EmbeddingModel
 from openviking.store.batch import PutFile, Remove
 from openviking.store.sqlite import schema
 from openviking.store.sqlite.account import SqliteStore
+from openviking.store.sqlite.connection import Connections
 
 Put = Callable[..., PutFile]
 
 MODEL = EmbeddingModel("m", 4, 512, "", "", "cls", 0.3, 0.9, multilingual=False)
 
+DEFAULTS = Connections.__init__.__kwdefaults__ or {}
+
 BEFORE_VECTORS = """
 DROP TABLE models; DROP TABLE vectors; DROP TABLE pending; DROP TABLE loose; DROP INDEX passages_hash;
+DROP TRIGGER tasks_run; DROP TRIGGER tasks_wait; DROP TRIGGER tasks_fail; DROP TRIGGER tasks_end; DROP TABLE tasks;
+DROP TABLE sessions; DROP TABLE session_messages; DROP TABLE session_client_ids; DROP TABLE session_archives;
+DROP TABLE session_tool_results; DROP TABLE session_uses;
 DELETE FROM meta WHERE name = 'scan'; PRAGMA user_version = 1;
 """
 
@@ -78,7 +84,7 @@ def test_a_migration_that_fails_leaves_the_old_state(place: Path, monkeypatch: p
         connection.execute("CREATE TABLE half (made)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, failing))
+        patch.setitem(DEFAULTS, "migrations", (*schema.MIGRATIONS, failing))
         with pytest.raises(UnavailableError):
             SqliteStore(place, PathAnalyser())
     assert tables(place) == before
@@ -89,6 +95,6 @@ def test_a_migration_that_fails_leaves_the_old_state(place: Path, monkeypatch: p
 
 def test_an_older_release_refuses_what_a_newer_one_wrote(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     SqliteStore(place, PathAnalyser()).close()
-    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+    monkeypatch.setitem(DEFAULTS, "migrations", schema.MIGRATIONS[:1])
     with pytest.raises(FailedPreconditionError, match="newer release"):
         SqliteStore(place, PathAnalyser())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from openviking.config.keys import KEYS, SECTIONS, UNUSED, finite
-from openviking.config.settings import BreakerSettings, EmbeddingSettings, RetrievalSettings, Settings
+from openviking.config.settings import BreakerSettings, EmbeddingSettings, RetrievalSettings, ServerSettings, Settings
 from openviking.errors import InvalidArgumentError
 from openviking.text import quoted
 
@@ -64,6 +64,7 @@ class _Reader:
             "circuit_breaker": {},
             "retrieval": {},
             "vectordb": {},
+            "server": {},
         }
         for setting, value in self._walk(self._parsed(env), ""):
             section, _, name = setting.rpartition(".")
@@ -74,6 +75,7 @@ class _Reader:
                 circuit_breaker=self._breaker(held["circuit_breaker"]),
             ),
             retrieval=_retrieval(held["retrieval"], held["vectordb"].get("sparse_weight")),
+            server=ServerSettings(**held["server"]),
         )
         return replace(settings, path=_expanded(held[""]["path"], home)) if held[""] else settings
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from openviking.uri import is_identifier
 
 Check = Callable[[Any], Any]
 """Gives a value as the setting wants it; raises `ValueError` that says what would be right."""
@@ -105,6 +108,48 @@ def _flag(value: Any) -> bool:
     return value
 
 
+def _never(why: str) -> Check:
+    """A switch that can only be off."""
+
+    def check(value: Any) -> bool:
+        if value is not False:
+            raise ValueError(f"false: {why}")
+        return False
+
+    return check
+
+
+def _one_worker(value: Any) -> int:
+    if value != 1 or isinstance(value, bool):
+        raise ValueError("1: one process serves all calls, with threads")
+    return 1
+
+
+def _root_key(value: Any) -> str:
+    key = _visible(value)
+    if re.fullmatch(r"\$(?:\{\w+\}|\w+)", key):
+        raise ValueError(f"a key: the environment variable {key} is not set")
+    return key
+
+
+def _origins(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError('a list of origins such as ["https://app.example.com"], or ["*"] for all')  # noqa: TRY004
+    return tuple(_visible(one) for one in value)
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not is_identifier(value):
+        raise ValueError("a name of letters, digits and _ . @ -, with at most one @")
+    return value
+
+
+def _account_name(value: Any) -> str:
+    if _name(value).startswith("_"):
+        raise ValueError("a name that does not begin with _")
+    return str(value)
+
+
 def _absent(why: str) -> Key:
     """A key of the documented format that this version cannot serve: silence would be a wrong answer."""
 
@@ -175,6 +220,37 @@ KEYS: Final[Mapping[str, Key]] = {
     "storage.vectordb.distance_metric": Key(_one_of("cosine", meaning=", the only one of this version")),
     "storage.vectordb.dimension": Key(_whole(0, 16_384), "vectordb.dimension"),
     "storage.vectordb.sparse_weight": Key(_number(0, 1), "vectordb.sparse_weight"),
+    "default_account": Key(_account_name, "server.default_account"),
+    "default_user": Key(_name, "server.default_user"),
+    "server.host": Key(_no_blank, "server.host"),
+    "server.port": Key(_whole(0, 65_535), "server.port"),
+    "server.workers": Key(_one_worker),
+    "server.timeout_keep_alive": Key(_whole(1, 3600), "server.timeout_keep_alive"),
+    "server.auth_mode": Key(
+        _one_of("dev", "api_key", "trusted", meaning=", the modes of this version"), "server.auth_mode"
+    ),
+    "server.root_api_key": Key(_root_key, "server.root_api_key", secret=True),
+    "server.cors_origins": Key(_origins, "server.cors_origins"),
+    "server.threads": Key(_whole(1, 256), "server.threads"),
+    "server.queue": Key(_whole(0, 100_000), "server.queue"),
+    "server.profile_enabled": Key(_never(_LATER)),
+    "server.with_bot": Key(_never(_LATER)),
+    "server.bot_api_url": Key(_text),
+    "server.public_base_url": Key(_text),
+    "server.upload_signed_ttl_seconds": Key(_whole(1, 86_400)),
+    "server.temp_upload": Key(_object),
+    "server.user_config_defaults": Key(_object),
+    "server.agent_evolution": Key(_object),
+    "server.tool_output_externalization": Key(_object),
+    "server.observability": Key(_object),
+    "server.api_key_watch_enabled": Key(_flag),
+    "server.api_key_watch_interval_seconds": Key(_number(1, 86_400)),
+    "server.usage_reporter": _absent(_LATER),
+    "server.oidc": _absent(_LATER),
+    "server.ldap": _absent(_LATER),
+    "encryption.enabled": Key(_never("this version does not encrypt what it stores; use an encrypted disk")),
+    "encryption.provider": Key(_text),
+    "encryption.api_key_hashing.enabled": Key(_flag, "server.hashed_keys"),
 }
 """Every key of the sections that this version reads, by its dotted path."""
 
@@ -182,7 +258,7 @@ SECTIONS: Final = frozenset(path.rsplit(".", depth)[0] for path in KEYS for dept
 """The sections themselves, such as ``embedding`` and ``embedding.dense``."""
 
 UNUSED: Final = frozenset(
-    """default_account default_user vlm query_planner rerank grep memory server encryption git oauth log semantic
+    """vlm query_planner rerank grep memory git oauth log semantic
     queue_workers reindex pdf code image audio video markdown excel html text directory feishu webfeed parser_api
     connector prompts telemetry ingest enable_watch_scheduler allow_private_networks auto_generate_l0 auto_generate_l1
     default_search_mode default_search_limit output_language_override language_fallback""".split()

@@ -77,8 +77,9 @@ class RetrievalSettings:
 class ServerSettings:
     """How the HTTP server is reached (``server`` of ov.conf) and how keys are kept (``encryption.api_key_hashing``).
 
-    ``auth_mode`` "" means api_key with a ``root_api_key``, else dev. ``threads`` calls run at once and ``queue`` more
-    wait; beyond that the server says that it is busy.
+    ``host`` ``all`` is every address of the machine. ``auth_mode`` "" means api_key with a ``root_api_key``, else dev.
+    ``threads`` calls run at once and ``queue`` more wait; beyond that the server says that it is busy. A connection
+    without a request is kept ``timeout_keep_alive`` seconds.
     """
 
     host: str = "127.0.0.1"
@@ -87,7 +88,6 @@ class ServerSettings:
     root_api_key: str | None = field(default=None, repr=False)
     cors_origins: tuple[str, ...] = ("*",)
     timeout_keep_alive: int = 5
-    profile_enabled: bool = False
     hashed_keys: bool = True
     threads: int = 16
     queue: int = 128

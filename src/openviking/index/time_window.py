@@ -32,7 +32,9 @@ def resolve_window(since: object, until: object, now_ms: int) -> tuple[int | Non
     last = None if until is None else _resolve("until", until, now_ms, _DAY_MS - 1)
     if first is not None and last is not None and first > last:
         raise InvalidArgumentError(
-            f"since {quoted(since)} is later than until {quoted(until)}", since=quoted(since), until=quoted(until)
+            f"since {quoted(since)} is later than until {quoted(until)}: it must be earlier than or equal to it",
+            since=quoted(since),
+            until=quoted(until),
         )
     return first, last
 

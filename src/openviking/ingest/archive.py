@@ -57,9 +57,10 @@ _Below = dict[str, tuple[str, IgnoreChain | None]]
 
 
 class ZipDelivery:
-    """A zip; one root directory of the same name as the archive (``stem``) is unwrapped."""
+    """A zip, called ``name``; one root directory of the same name as the archive (``stem``) is unwrapped."""
 
-    def __init__(self, path: Path, stem: str, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
+    def __init__(self, path: Path, stem: str, *, name: str = "", max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
+        name = name or path.name
         self._path = path
         self._stem = stem
         self._left = max_total_bytes
@@ -70,10 +71,10 @@ class ZipDelivery:
                 _check_directory(file)
             self._zip = zipfile.ZipFile(path)
         except _BROKEN as error:
-            raise ProcessingError(f"{path.name} can't be unpacked: {error}", resource=str(path)) from error
+            raise ProcessingError(f"{name} can't be unpacked: {error}", resource=name) from error
         if len(self._zip.infolist()) > MAX_ENTRIES:
             self._zip.close()
-            raise _too_many(path.name)
+            raise _too_many(name)
 
     def scan(self, rules: SkipRules, cancelled: Cancelled) -> Scan:
         """Its files by name, under the rules that hold for folders."""

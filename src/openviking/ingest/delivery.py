@@ -82,20 +82,22 @@ class Delivery(Protocol):
 
 
 class FileDelivery:
-    """One document of at most ``limit`` bytes; raises `ProcessingError` if it can't be read."""
+    """One document of at most ``limit`` bytes, called ``name``; raises `ProcessingError` if it can't be read."""
 
-    def __init__(self, path: Path, limit: int) -> None:
+    def __init__(self, path: Path, limit: int, name: str = "") -> None:
         self._path = path
+        self._name = name or path.name
         try:
             with _opened(path, limit):
                 pass
         except UnreadableError as error:
-            raise ProcessingError(f"{path} can't be read: {error}", resource=str(path)) from error
+            shown = name or str(path)
+            raise ProcessingError(f"{shown} can't be read: {error}", resource=shown) from error
 
     def scan(self, rules: SkipRules, cancelled: Cancelled) -> Scan:
         """The document alone; no rule keeps out what was named explicitly."""
         del rules, cancelled
-        return Scan([self._path.name])
+        return Scan([self._name])
 
     def read(self, name: str, limit: int) -> bytes:
         """The bytes of the document."""

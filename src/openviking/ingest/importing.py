@@ -25,7 +25,7 @@ from openviking.ingest.reserve import reserve
 from openviking.ingest.tagging import Tagging
 from openviking.ingest.tally import Tally
 from openviking.model.imports import Failed, ImportOptions, ImportReport, Progress, Renamed, Stage
-from openviking.store.batch import AdoptFile, FileContent, FromSource, Operation, Outcome, PutFile, Remove
+from openviking.store.batch import AdoptFile, FileContent, FromSource, Operation, Outcome, PutFile, Remove, TagMode
 from openviking.store.port import AccountStore, Source, SourceFile
 from openviking.uri import from_path
 
@@ -45,7 +45,10 @@ def import_source(
     progress: Callable[[Progress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     tags: tuple[str, ...] = (),
+    tag_mode: TagMode = "append",
     excluded: Path | None = None,
+    name: str = "",
+    reserved: str | None = None,
 ) -> ImportReport:
     """Import what lies at ``location``, or bring up to date what was made of it before.
 
@@ -55,20 +58,36 @@ def import_source(
     called at least once per batch, ``cancelled`` asked before each. The root, and whatever this import makes or
     updates below it, gets ``tags``. ``excluded`` is the store's own data directory, which is no part of a folder.
 
+    ``name`` is what the file at ``location`` is called. ``reserved`` is the location of a source whose root was made
+    before (`reserve`): that root is filled, wherever it is by now, and if it was removed the import is cancelled.
+
     Raises `NotFoundError` for a missing location, `ProcessingError` for one that can't be read at all,
     `InvalidArgumentError` if ``root`` is a file or a strict import meets binary files; nothing was written then.
     """
     started = time.monotonic()
     options = options or ImportOptions()
     real = located(location)
-    delivery, stem = opened(real, options.max_file_bytes, excluded)
+    delivery, stem = opened(real, options.max_file_bytes, excluded, name)
     try:
-        run = _Run(store, delivery, options, progress or _silent, cancelled or _never, tags)
-        tally = run.all(_key(real), root, parent, stem)
+        run = _Run(store, delivery, options, progress or _silent, cancelled or _never, Tagging(store, tags, tag_mode))
+        tally = run.all(lambda: _source(store, _key(real), root, parent, stem, reserved))
     finally:
         delivery.close()
     tally.seconds = time.monotonic() - started
     return tally.report()
+
+
+def _source(
+    store: AccountStore, location: str, root: str | None, parent: str | None, stem: str, reserved: str | None
+) -> tuple[Source | None, bool]:
+    """The source to import as, None if its reserved root is gone, and whether it had filled its root before."""
+    if reserved is None:
+        return reserve(store, location, root, parent, stem)
+    with store.read() as view:
+        found = view.source(reserved)
+        if found is None or found.root is None:
+            return None, False
+        return found, next(view.source_files(found.id), None) is not None
 
 
 def _key(location: Path) -> str:
@@ -103,14 +122,14 @@ class _Run:
         options: ImportOptions,
         progress: Callable[[Progress], None],
         cancelled: Callable[[], bool],
-        tags: tuple[str, ...],
+        tagging: Tagging,
     ) -> None:
         self._store = store
         self._delivery = delivery
         self._options = options
         self._progress = progress
         self._cancelled = cancelled
-        self._tagging = Tagging(store, tags)
+        self._tagging = tagging
         self._tally = Tally()
         self._scan = Scan()
         self._keys: dict[str, str] = {}
@@ -120,8 +139,8 @@ class _Run:
         self._root = ""
         self._deferred: dict[str, str] | None = {}
 
-    def all(self, location: str, root: str | None, parent: str | None, stem: str) -> Tally:
-        """Scan, then import, then remove."""
+    def all(self, chosen: Callable[[], tuple[Source | None, bool]]) -> Tally:
+        """Scan, then import as the ``chosen`` source, then remove."""
         self._tell("scanning", "")
         self._scan = self._tally.scan = self._delivery.scan(SkipRules(self._options), self._cancelled)
         self._keys, doubles = keys(self._scan.files)
@@ -131,7 +150,11 @@ class _Run:
         if self._cancelled():
             self._tally.cancelled = True
             return self._tally
-        source, self._tally.updated_root = reserve(self._store, location, root, parent, stem)
+        source, self._tally.updated_root = chosen()
+        if source is None:
+            self._tally.cancelled = True
+            self._tally.warnings.append("The target was removed before the import began")
+            return self._tally
         self._root = source.root or ""
         self._tagging.root(self._root)
         self._tally.root_uri = str(from_path(self._root))

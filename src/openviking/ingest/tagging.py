@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from openviking.errors import ConflictError, InvalidArgumentError, NotFoundError
-from openviking.store.batch import Operation, Outcome, PutFile, SetTags
+from openviking.store.batch import Operation, Outcome, PutFile, SetTags, TagMode
 from openviking.store.port import AccountStore
 
 
 class Tagging:
-    """Puts ``tags`` on the nodes that one import creates or updates, and on no others."""
+    """Puts ``tags`` on the nodes that one import creates or updates, and on no others.
 
-    def __init__(self, store: AccountStore, tags: tuple[str, ...]) -> None:
+    With ``mode`` ``replace`` they take the place of those that the nodes had.
+    """
+
+    def __init__(self, store: AccountStore, tags: tuple[str, ...], mode: TagMode = "append") -> None:
         self._store = store
         self._tags = tags
+        self._mode = mode
         self._there: set[str] = set()
 
     def root(self, path: str) -> None:
@@ -23,9 +27,11 @@ class Tagging:
             return
         with self._store.read() as view:
             node = view.get(path)
-            missing = node is not None and not set(self._tags) <= set(view.tags([node.id]).get(node.id, ()))
+            there = () if node is None else view.tags([node.id]).get(node.id, ())
+            as_wanted = set(self._tags) <= set(there) if self._mode == "append" else set(self._tags) == set(there)
+            missing = node is not None and not as_wanted
         if missing:
-            self._store.apply([SetTags(path, self._tags, "append")])
+            self._store.apply([SetTags(path, self._tags, self._mode)])
 
     def apply(self, operations: Sequence[Operation], root: str) -> tuple[Outcome, ...]:
         """Carry out ``operations`` tolerantly, with the tags of the files and of the directories made for them."""
@@ -35,7 +41,7 @@ class Tagging:
         made = self._new_directories(paths, root)
         try:
             # In one transaction: after a kill an untagged file would count as unchanged.
-            tags = [SetTags(path, self._tags, "append") for path in (*made, *paths)]
+            tags = [SetTags(path, self._tags, self._mode) for path in (*made, *paths)]
             return self._store.apply([*operations, *tags]).outcomes[: len(operations)]
         except (ConflictError, InvalidArgumentError, NotFoundError):
             # Another writer was faster with one of them: its node must not get the tags.
@@ -45,7 +51,7 @@ class Tagging:
             for operation, outcome in zip(operations, outcomes, strict=True)
             if isinstance(operation, PutFile) and outcome.kind in {"created", "updated"}
         ]
-        self._store.apply([SetTags(path, self._tags, "append") for path in (*made, *paths)], tolerant=True)
+        self._store.apply([SetTags(path, self._tags, self._mode) for path in (*made, *paths)], tolerant=True)
         return outcomes
 
     def _new_directories(self, paths: list[str], root: str) -> list[str]:

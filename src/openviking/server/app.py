@@ -10,7 +10,8 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from openviking import __version__
-from openviking.server import failures
+from openviking.server import failures, schema
+from openviking.server.body_limit import BodyLimit
 from openviking.server.edge import Lanes
 from openviking.server.guard import Guard
 from openviking.server.headers import RequestHeaders
@@ -37,14 +38,16 @@ def create_app(services: Services) -> FastAPI:
             yield
         finally:
             # Calls that wait for background work end with it.
-            services.tenancy.worker.stop()
+            services.begin_to_stop()
             lanes.close()
             services.close()
 
     app = FastAPI(title="OpenViking", version=__version__, lifespan=life, redirect_slashes=False)
     failures.install(app)
+    schema.install(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.add_middleware(BodyLimit)
     app.add_middleware(Guard, services=services)
     app.add_middleware(
         CORSMiddleware,

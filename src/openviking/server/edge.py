@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
+from openviking.errors import FailedPreconditionError, InvalidArgumentError, UnavailableError
 from openviking.model.identity import Identity
+from openviking.server.bodies import Telemetry
 from openviking.server.envelope import Json, success
 from openviking.server.lanes import Lane
 from openviking.service.services import Services
@@ -39,11 +43,40 @@ class Edge:
 
     async def call(self, call: Callable[[], T], *, wait: bool = False) -> T:
         """What ``call`` gives, from a thread; ``wait`` for one that may wait for background work."""
-        return await (self.lanes.patient if wait else self.lanes.quick).run(call)
+        try:
+            return await (self.lanes.patient if wait else self.lanes.quick).run(call)
+        except FailedPreconditionError as error:
+            if self.services.stopping():
+                raise UnavailableError(
+                    f"The server is stopping: {error.message}", service="server", reason="stopping"
+                ) from error
+            raise
+        except UnicodeEncodeError as error:
+            # Only half of a surrogate pair has no bytes, and only JSON can bring one.
+            raise InvalidArgumentError(
+                "A text of the call is not valid Unicode: it has half of a surrogate pair"
+            ) from error
 
-    async def answer(self, call: Callable[[], Any], *, wait: bool = False, lean: bool = False) -> Json:
-        """The envelope of what ``call`` gives."""
-        return success(await self.call(call, wait=wait), lean=lean)
+    async def answer(
+        self,
+        call: Callable[[], Any],
+        *,
+        wait: bool = False,
+        lean: bool = False,
+        status: int = 200,
+        operation: str = "",
+        telemetry: Telemetry = False,
+    ) -> Json:
+        """The envelope of what ``call`` gives, with the time it took if ``telemetry`` is asked for."""
+        if telemetry is False:
+            return success(await self.call(call, wait=wait), lean=lean, status=status)
+        began = time.perf_counter()
+        result = await self.call(call, wait=wait)
+        taken = round((time.perf_counter() - began) * 1000, 3)
+        told: dict[str, Any] = {"id": f"tm_{uuid.uuid4().hex}"}
+        if telemetry is True or telemetry.summary:
+            told["summary"] = {"operation": operation, "status": "ok", "duration_ms": taken}
+        return success(result, lean=lean, status=status, telemetry=told)
 
 
 def _edge(request: Request) -> Edge:

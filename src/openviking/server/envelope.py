@@ -17,19 +17,32 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """The bytes of ``content``."""
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-            "utf-8", "surrogatepass"
-        )
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            # Half of a surrogate pair has no bytes in UTF-8, but JSON can spell it.
+            return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def success(result: Any, *, lean: bool = False, beside: dict[str, Any] | None = None) -> Json:
+def success(
+    result: Any,
+    *,
+    lean: bool = False,
+    beside: dict[str, Any] | None = None,
+    telemetry: dict[str, Any] | None = None,
+    status: int = 200,
+) -> Json:
     """The envelope of a result; ``lean`` routes leave out what is null, ``beside`` stands next to the result."""
     body: dict[str, Any] = {"status": "ok", "result": result}
     if not lean:
-        body |= {"error": None, "telemetry": None, "profile": None}
-    elif result is None:
-        del body["result"]
-    return Json(body | (beside or {}))
+        body |= {"error": None, "telemetry": telemetry, "profile": None}
+    else:
+        if result is None:
+            del body["result"]
+        if telemetry is not None:
+            body["telemetry"] = telemetry
+    return Json(body | (beside or {}), status_code=status)
 
 
 def failure(error: OpenVikingError, headers: dict[str, str] | None = None) -> Json:

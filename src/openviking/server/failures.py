@@ -9,6 +9,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openviking.errors import (
     ConflictError,
@@ -20,6 +21,7 @@ from openviking.errors import (
     ResourceExhaustedError,
     UnauthenticatedError,
     UnavailableError,
+    UnimplementedError,
 )
 from openviking.server.envelope import Json, failure
 from openviking.text import quoted
@@ -48,12 +50,12 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(OpenVikingError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+    app.add_middleware(Faults)
 
 
 async def _ours(_request: Request, error: Exception) -> Json:
     assert isinstance(error, OpenVikingError)  # noqa: S101
-    if error.status >= 500:
+    if error.status >= 500 and error.status != UnimplementedError.status:
         _log.warning("%s: %s", error.code, error.message)
     retry = error.details.get("retry_after")
     return failure(error, {"Retry-After": str(max(1, round(retry)))} if isinstance(retry, int | float) else None)
@@ -87,7 +89,31 @@ async def _http(_request: Request, error: Exception) -> Json:
     return Json(body, status_code=status, headers=dict(error.headers or {}))
 
 
-async def _unexpected(request: Request, error: Exception) -> Json:
-    # The edge of the door: its log has the trace, the caller a plain sentence.
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return failure(InternalError("The server failed; its log says why"))
+class Faults:
+    """ASGI middleware that answers what nobody else did: its log has the trace, the caller a plain sentence.
+
+    It lies inside of the others, so that this answer has their headers too.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception as error:
+            _log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+            if begun:
+                raise
+            await failure(InternalError("The server failed; its log says why"))(scope, receive, send)

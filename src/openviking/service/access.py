@@ -80,12 +80,25 @@ def check_import_target(identity: Identity, uri: URI, field: str) -> None:
 def check_movable(identity: Identity, source: URI, target: URI) -> None:
     """Raises unless the caller may move ``source`` to ``target``."""
     check_changeable(identity, source)
-    if len(source.parts) < 2 or (source.scope == "user" and len(source.parts) < 3):
+    # A session is at its place: what is known of it beside its files is not moved along.
+    if len(source.parts) < 2 or (source.scope == "user" and len(source.parts) < 3) or _area(source) == "sessions":
         raise _denied(source)
+    _check_target(identity, target)
+
+
+def check_copyable(identity: Identity, source: URI, target: URI) -> None:
+    """Raises unless the caller may copy ``source`` to ``target``."""
+    check_readable(identity, source)
+    if not source.parts or source.parts in {("user",), ("agent",)}:
+        raise _denied(source)
+    _check_target(identity, target)
+
+
+def _check_target(identity: Identity, target: URI) -> None:
     check_new_directory(identity, target)
     _check_frame(target)
     if target.scope == "user" and len(target.parts) > 3 and not _is_content(target):
-        raise InvalidArgumentError(f"{target} can't be the target of a move", resource=str(target))
+        raise InvalidArgumentError(f"{target} can't be the target of a move or copy", resource=str(target))
 
 
 def check_changeable(identity: Identity, uri: URI) -> None:

@@ -113,6 +113,15 @@ class Accounts:
                     account.store, account.place = self._opened(name, place), place
             return account, account.store
 
+    def place(self, identity: Identity) -> str:
+        """Where in the data directory the data of the caller's account lie; the account must be open."""
+        return self.place_of(identity.account)
+
+    def place_of(self, account: str) -> str:
+        """Where in the data directory an open account's data lie."""
+        with self._lock:
+            return self._accounts[account].place
+
     def release(self, name: str, place: str) -> None:
         """Close the store of an account that lay at ``place`` and was removed."""
         with self._lock:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import contextlib
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Final
 
-from openviking.errors import ConflictError, InvalidArgumentError, NotFoundError
+from openviking.errors import (
+    ConflictError,
+    InvalidArgumentError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnavailableError,
+)
 from openviking.index.choices import one_of
 from openviking.index.limits import position
+from openviking.index.tags import accepted_tags
 from openviking.ingest.prepare import prepare
 from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.identity import Identity
@@ -16,13 +29,19 @@ from openviking.service.accounts import Accounts
 from openviking.service.listed import abstract_placeholder, overview_placeholder
 from openviking.service.targets import may_tell
 from openviking.service.worker import Worker, time_limit
-from openviking.store.batch import FileMode, Outcome, PutFile
+from openviking.session.live_files import live_file
+from openviking.store.batch import FileMode, Outcome, PutFile, SetTags, TagMode
 from openviking.store.port import AccountStore, View
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, SIDECAR_NAMES, URI, context_type, split_citation
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
+MODES: Final[dict[str, FileMode]] = {"replace": "replace", "append": "replace", "create": "create", "upsert": "put"}
+PIECE_BYTES: Final = 256 * 1024
 APPEND_ATTEMPTS: Final = 1000
 """Times that an append starts over because another writer was faster."""
+
+_RECORD: Final = re.compile(r"[0-9a-f]{32}")
+_MAX_ROW: Final = 1 << 63
 
 
 class Content:
@@ -35,15 +54,18 @@ class Content:
     def read(self, identity: Identity, uri: str, offset: int = 0, limit: int = -1, *, raw: bool = False) -> str:  # noqa: ARG002
         """The text of a file from line ``offset`` (0-based), ``limit`` lines of it (-1: all).
 
-        A URI may cite lines, ``…/a.md#L3-L9``. ``raw`` makes no difference to a file without hidden fields. Raises
+        A URI may cite lines, ``…/a.md#L3-L9``; the ``id`` that `stat` tells is as good. ``raw`` makes no difference to a file without hidden fields. Raises
         `NotFoundError`, and `InvalidArgumentError` for a directory or a binary file.
         """
         offset, limit = position(offset, "offset"), position(limit, "limit", minimum=-1)
         base, cited = split_citation(uri)
-        target = resolve(identity, base)
-        with self._accounts.store(identity).read() as view:
+        store = self._accounts.store(identity)
+        target = named(identity, store, base)
+        with store.read() as view:
             if target.name in SIDECAR_NAMES:
                 text = _sidecar_file(view, identity, target)
+            elif (live := live_file(store, target)) is not None:
+                text = live
             else:
                 text = _text(view, _file(view, target))
         if cited is not None:
@@ -52,11 +74,25 @@ class Content:
 
     def download(self, identity: Identity, uri: str) -> bytes:
         """The original bytes of a file."""
-        target = resolve(identity, uri)
-        with self._accounts.store(identity).read() as view:
+        sent = self.sent(identity, uri)
+        try:
+            return b"".join(sent.pieces())
+        finally:
+            sent.file.close()
+
+    def sent(self, identity: Identity, uri: str) -> Sent:
+        """The original bytes of a file to be sent in pieces; its ``file`` is to be closed."""
+        store = self._accounts.store(identity)
+        target = named(identity, store, uri)
+        with store.read() as view:
             if target.name in SIDECAR_NAMES:
-                return _sidecar_file(view, identity, target).encode()
-            return view.data(_file(view, target))
+                data = _sidecar_file(view, identity, target).encode()
+            elif (live := live_file(store, target)) is not None:
+                data = live.encode()
+            else:
+                node = _file(view, target)
+                return Sent(node.name, node.size, view.open(node), node.hash)
+        return Sent(target.name, len(data), io.BytesIO(data), None)
 
     def abstract(self, identity: Identity, uri: str) -> str:
         """The L0 of a directory, for a file or sidecar URI that of its parent."""
@@ -77,25 +113,29 @@ class Content:
         *,
         wait: bool = False,
         timeout: float | None = None,
+        tags: Sequence[str] | None = None,
+        tag_mode: str = "replace",
     ) -> dict[str, Any]:
         """Write the text of a file; what it says is found when this returns.
 
-        ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made). ``append`` keeps
-        all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` also awaits the file's vectors, and sidecars
+        ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made), ``upsert`` takes
+        both. ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. The file gets ``tags`` in the
+        same transaction; one that is not ``key=value`` is left out. ``wait`` also awaits the file's vectors, and sidecars
         and their vectors of the directories above. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`,
         `PermissionDeniedError`.
         """
-        one_of("mode", mode, ("replace", "append", "create"))
+        one_of("mode", mode, tuple(MODES))
+        tagged = _tagging(tags, tag_mode)
         time_limit(timeout)
         target = resolve_new(identity, uri)
         check_writable(identity, target)
         data = _encoded(content, target)
         store = self._accounts.store(identity)
         if mode == "append":
-            outcome = self._append(store, target, data)
+            outcome = self._append(store, target, data, tagged)
         else:
-            file_mode: FileMode = "create" if mode == "create" else "replace"
-            [outcome] = store.apply([PutFile(target.path, prepare(target.name, data), mode=file_mode)]).outcomes
+            put = PutFile(target.path, prepare(target.name, data), mode=MODES[mode])
+            outcome = store.apply([put, *tagged(target.path)]).outcomes[0]
         if wait:
             self._worker.drain(store, timeout, below=target.path)
         self._worker.wake()
@@ -113,33 +153,14 @@ class Content:
         }
 
     @staticmethod
-    def _append(store: AccountStore, target: URI, added: bytes) -> Outcome:
-        """Put ``added`` behind the text of a file.
-
-        What is in UTF-8 keeps its bytes, also damaged ones; any other file becomes the UTF-8 of its text, because
-        not every encoding has every character, and one that was guessed might be guessed otherwise the next time.
-        """
+    def _append(store: AccountStore, target: URI, added: bytes, tagged: Callable[[str], list[SetTags]]) -> Outcome:
         for _ in range(APPEND_ATTEMPTS):
             with store.read() as view:
-                node = _file(view, target)
-                text = _text(view, node).encode()
-                data = view.data(node) if node.encoding.startswith("utf-8") else text
-            if not added:
-                return Outcome("unchanged")
-            wanted = text + added
-            if len(wanted) > MAX_FILE_BYTES:
-                raise InvalidArgumentError(f"{target} would grow over {MAX_FILE_BYTES} bytes", resource=str(target))
-            ways = (prepare(target.name, start + added) for start in dict.fromkeys((data, text)))
-            prepared = next((way for way in ways if way.text == wanted), None)
-            if prepared is None:
-                raise InvalidArgumentError(
-                    f"{target} would be no text any more with this at its end", resource=str(target)
-                )
+                put = appended(view, target, added)
             try:
-                [outcome] = store.apply([PutFile(target.path, prepared, mode="replace", base=node.hash)]).outcomes
+                return store.apply([put, *tagged(target.path)]).outcomes[0]
             except ConflictError:
                 continue
-            return outcome
         raise ConflictError(f"{target} is changed by other writers all the time", resource=str(target), retryable=True)
 
     def _sidecars(self, identity: Identity, uri: str) -> tuple[URI, Sidecars | None]:
@@ -152,6 +173,75 @@ class Content:
                 raise NotFoundError(str(target), "directory")
             directory = target if node.is_dir else target.parent
             return directory, CurrentSidecars(view).of(directory.path) if may_tell(identity, directory) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file on its way out: its name, its size, its bytes; ``hash`` is the SHA-256 that they must have."""
+
+    name: str
+    size: int
+    file: IO[bytes]
+    hash: bytes | None
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes, a piece at a time. Raises `UnavailableError` at the end if they are damaged or can't be read."""
+        digest = hashlib.sha256()
+        try:
+            while piece := self.file.read(PIECE_BYTES):
+                digest.update(piece)
+                yield piece
+        except OSError as error:
+            raise UnavailableError(
+                f"{self.name} can't be read: {error.strerror}", service="store", reason=str(error.strerror)
+            ) from error
+        if self.hash is not None and digest.digest() != self.hash:
+            raise UnavailableError(f"The bytes of {self.name} are damaged", service="store", reason="other bytes")
+
+
+def appended(view: View, target: URI, added: bytes) -> PutFile:
+    """What puts ``added`` behind the text of a file, unless another writer is faster.
+
+    What is in UTF-8 keeps its bytes, also damaged ones; any other file becomes the UTF-8 of its text, because
+    not every encoding has every character, and one that was guessed might be guessed otherwise the next time.
+    """
+    node = _file(view, target)
+    text = _text(view, node).encode()
+    if not added:
+        return PutFile(target.path, prepare(target.name, view.data(node)), mode="replace", base=node.hash)
+    data = view.data(node) if node.encoding.startswith("utf-8") else text
+    wanted = text + added
+    if len(wanted) > MAX_FILE_BYTES:
+        raise InvalidArgumentError(f"{target} would grow over {MAX_FILE_BYTES} bytes", resource=str(target))
+    ways = (prepare(target.name, start + added) for start in dict.fromkeys((data, text)))
+    prepared = next((way for way in ways if way.text == wanted), None)
+    if prepared is None:
+        raise InvalidArgumentError(f"{target} would be no text any more with this at its end", resource=str(target))
+    return PutFile(target.path, prepared, mode="replace", base=node.hash)
+
+
+def named(identity: Identity, store: AccountStore, text: str) -> URI:
+    """The URI that a caller spelled, or that of the record whose id the caller gave.
+
+    Raises as `resolve` does; a record of somebody else is not there.
+    """
+    # Whoever gives no text at all is told so by `resolve`.
+    if _RECORD.fullmatch(str(text)) is None:
+        return resolve(identity, text)
+    number = int(text, 16)
+    with store.read() as view:
+        node = view.by_id(number) if number < _MAX_ROW else None
+    if node is not None:
+        with contextlib.suppress(PermissionDeniedError):
+            return resolve(identity, str(node.uri))
+    raise NotFoundError(text, "record")
+
+
+def _tagging(tags: Sequence[str] | None, mode: str) -> Callable[[str], list[SetTags]]:
+    """What tags a written file."""
+    tag_mode: TagMode = "append" if one_of("tag_mode", mode, ("replace", "append")) == "append" else "replace"
+    kept = None if tags is None else accepted_tags(tags)[0]
+    return lambda path: [] if kept is None else [SetTags(path, kept, tag_mode)]
 
 
 def _file(view: View, target: URI) -> Node:

@@ -13,6 +13,7 @@ from openviking.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    PermissionDeniedError,
 )
 from openviking.index.choices import one_of
 from openviking.index.limits import position, whole_number
@@ -21,12 +22,19 @@ from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.identity import Identity
 from openviking.model.listing import Listing
 from openviking.model.node import Node
-from openviking.service.access import check_changeable, check_movable, check_new_directory, resolve, resolve_new
+from openviking.service.access import (
+    check_changeable,
+    check_copyable,
+    check_movable,
+    check_new_directory,
+    resolve,
+    resolve_new,
+)
 from openviking.service.accounts import Accounts
-from openviking.service.listed import Listed, original_form
-from openviking.service.targets import visible_roots
+from openviking.service.listed import Details, Listed, original_form, record_id, sidecar_nodes
+from openviking.service.targets import sees_all, visible_roots
 from openviking.service.worker import Worker, time_limit
-from openviking.store.batch import MakeDirectory, Move, Remove, SetTags, TagMode
+from openviking.store.batch import Copy, MakeDirectory, Move, Remove, SetTags, TagMode
 from openviking.store.port import View
 from openviking.text import quoted
 from openviking.uri import RESERVED_NAMES, URI, context_type
@@ -56,11 +64,14 @@ class FileSystem:
         offset: int = 0,
         sort_by: str | None = None,
         sort_order: str = "asc",
+        details: Details = Details(),  # noqa: B008
     ) -> Listing:
         """The children of a directory; ``recursive`` gives a tree of depth 3.
 
-        ``sort_by`` ``name`` or ``mtime`` puts directories first. Raises `NotFoundError`, `FailedPreconditionError`
-        for a file, `InvalidArgumentError` for bad values.
+        ``sort_by`` ``name`` or ``mtime`` puts directories first; with ``show_all_hidden`` the directory's own summaries
+        come before all. ``details`` says what is told of each and which tags
+        all must carry. Raises `NotFoundError`, `FailedPreconditionError` for a file, `InvalidArgumentError` for bad
+        values.
         """
         one_of("output", output, ("agent", "original"))
         one_of("sort_by", sort_by, ("name", "mtime", None))
@@ -72,36 +83,41 @@ class FileSystem:
                 )
             return self.tree(
                 identity, uri, simple=simple, output=output, abs_limit=abs_limit, show_all_hidden=show_all_hidden,
-                node_limit=node_limit, offset=offset, level_limit=RECURSIVE_DEPTH,
+                node_limit=node_limit, offset=offset, level_limit=RECURSIVE_DEPTH, details=details,
             )  # fmt: skip
         node_limit, offset = whole_number(node_limit, "node_limit", minimum=1), position(offset, "offset")
         abs_limit = whole_number(abs_limit, "abs_limit", minimum=0)
         target = resolve(identity, uri)
         with self._accounts.store(identity).read() as view:
             self._directory(view, target)
-            listed = Listed(view, identity, simple=simple, output=output, abs_limit=abs_limit)
+            listed = Listed(view, identity, simple=simple, output=output, abs_limit=abs_limit, details=details)
+            wanted = listed.wanted_tags
             if (target.parts == ("user",) and identity.role != "root") or not target.parts:
-                public = self._public(view, identity, target)
+                public = _tagged(view, self._public(view, identity, target), wanted)
                 nodes, total = public[offset : offset + node_limit], len(public)
-                return Listing(
-                    [listed.entry(node) for node in nodes], total=total, has_more=offset + len(nodes) < total
-                )
-            narrowed = identity.actor_peer is not None and target.scope == "user" and target.parts[2:] == ("peers",)
+                return Listing(listed.entries(nodes), total=total, has_more=offset + len(nodes) < total)
+            front = sidecar_nodes(view, identity, target) if show_all_hidden and not wanted else []
+            shown = front[offset : offset + node_limit]
+            offset, left = max(offset - len(front), 0), node_limit - len(shown)
+            peers = identity.actor_peer is not None and target.scope == "user" and target.parts[2:] == ("peers",)
+            narrowed = peers or bool(wanted)
             order = {None: "name", "name": "kind", "mtime": "mtime"}[sort_by]
             nodes = view.children(
                 target.path,
                 hidden=show_all_hidden,
-                limit=None if narrowed else node_limit,
+                limit=None if narrowed else left,
                 offset=0 if narrowed else offset,
                 order=order,
                 descending=sort_order == "desc",
             )
             if narrowed:
-                own = [node for node in nodes if _is_shown(identity, node)]
-                nodes, total = own[offset : offset + node_limit], len(own)
+                own = _tagged(view, [node for node in nodes if not peers or _is_shown(identity, node)], wanted)
+                nodes, total = own[offset : offset + left], len(own)
             else:
                 total = view.count_children(target.path, hidden=show_all_hidden)
-            return Listing([listed.entry(node) for node in nodes], total=total, has_more=offset + len(nodes) < total)
+            return Listing(
+                listed.entries([*shown, *nodes]), total=len(front) + total, has_more=offset + len(nodes) < total
+            )
 
     def tree(
         self,
@@ -115,6 +131,8 @@ class FileSystem:
         node_limit: int = 1000,
         offset: int = 0,
         level_limit: int = 3,
+        directories_only: bool = False,
+        details: Details = Details(),  # noqa: B008
     ) -> Listing:
         """Everything below a directory down to ``level_limit`` levels, flat and in pre-order, with ``rel_path``."""
         one_of("output", output, ("agent", "original"))
@@ -124,36 +142,32 @@ class FileSystem:
         target = resolve(identity, uri)
         with self._accounts.store(identity).read() as view:
             self._directory(view, target)
-            listed = Listed(view, identity, simple=simple, output=output, abs_limit=abs_limit, below=target)
-            entries: list[Any] = []
-            seen = 0
+            listed = Listed(
+                view, identity, simple=simple, output=output, abs_limit=abs_limit, below=target, details=details
+            )
             narrow = identity.actor_peer is not None or identity.role != "root"
-            for entry in view.walk(target.path, depth=level_limit, hidden_files=show_all_hidden):
-                if narrow and not _is_shown(identity, entry.node):
+            counted = narrow or directories_only or bool(listed.wanted_tags)
+            nodes: list[Node] = []
+            seen = 0
+            for entry in view.walk(
+                target.path, depth=level_limit, hidden_files=show_all_hidden, tags=listed.wanted_tags
+            ):
+                if (narrow and not _is_shown(identity, entry.node)) or (directories_only and not entry.node.is_dir):
                     continue
                 seen += 1
-                if seen <= offset:
-                    continue
-                if len(entries) == node_limit:
+                if offset < seen <= offset + node_limit:
+                    nodes.append(entry.node)
+                elif seen > offset + node_limit and not counted:
                     break
-                entries.append(listed.entry(entry.node))
-            total = (
-                sum(
-                    1
-                    for entry in view.walk(target.path, depth=level_limit, hidden_files=show_all_hidden)
-                    if _is_shown(identity, entry.node)
-                )
-                if narrow
-                else view.count_below(target.path, depth=level_limit, hidden_files=show_all_hidden)
-            )
-            return Listing(entries, total=total, has_more=offset + len(entries) < total)
+            total = seen if counted else view.count_below(target.path, depth=level_limit, hidden_files=show_all_hidden)
+            return Listing(listed.entries(nodes), total=total, has_more=offset + len(nodes) < total)
 
     def stat(self, identity: Identity, uri: str) -> dict[str, Any]:
         """Name, size, times and kind of a node; ``count`` is the number of records below a directory."""
         target = resolve(identity, uri)
         with self._accounts.store(identity).read() as view:
             node = self._node(view, target)
-            out = {**original_form(node), "isLocked": False}
+            out = {**original_form(node), "isLocked": False, "id": record_id(node)}
             if node.is_dir and identity.actor_peer is None:
                 out["count"] = sum(view.count_records(path) for path in visible_roots(view, identity, target))
             return out
@@ -266,6 +280,24 @@ class FileSystem:
         self._worker.wake()
         return {"from": str(source), "to": str(target)}
 
+    def cp(self, identity: Identity, from_uri: str, to_uri: str, *, recursive: bool = False) -> dict[str, Any]:
+        """Make another node of a file, or with ``recursive`` of a directory with all that is below.
+
+        The target must be free and its parent exist. Tags and descriptions are copied, bytes and vectors shared.
+        """
+        source, target = resolve(identity, from_uri), resolve_new(identity, to_uri)
+        check_copyable(identity, source, target)
+        store = self._accounts.store(identity)
+        with store.read() as view:
+            node = self._node(view, source)
+        if not node.is_dir and to_uri.endswith("/"):
+            raise InvalidArgumentError(f"{to_uri} names a directory, but {source} is a file", resource=to_uri)
+        if not sees_all(identity, source):
+            raise PermissionDeniedError(f"Access denied for {source}", resource=str(source))
+        store.apply([Copy(source.path, target.path, recursive)])
+        self._worker.wake()
+        return {"from": str(source), "to": str(target)}
+
     @staticmethod
     def _public(view: View, identity: Identity, target: URI) -> list[Node]:
         """The root shows the scopes that exist, ``viking://user`` the caller's own directory."""
@@ -307,6 +339,14 @@ def _check_room(view: View, node: Node, tags: Sequence[str], *, recursive: bool)
         for stored in view.tags(ids).values():
             merged_tags(stored, tags)
         ids = list(islice(below, TAGS_AT_ONCE))
+
+
+def _tagged(view: View, nodes: list[Node], wanted: Sequence[str]) -> list[Node]:
+    """Those of ``nodes`` that carry all the tags."""
+    if not wanted:
+        return nodes
+    carried = view.tags([node.id for node in nodes])
+    return [node for node in nodes if set(wanted) <= set(carried.get(node.id, ()))]
 
 
 def _is_shown(identity: Identity, node: Node) -> bool:

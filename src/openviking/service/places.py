@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Final
 
 ACCOUNTS: Final = "accounts"
+UPLOADS: Final = "uploads"
+"""Where in the place of an account files wait that a client sent ahead."""
+
 _TRIES: Final = 3
 
 

@@ -64,7 +64,7 @@ class Resources:
         data = self._accounts.path.resolve()
         _refuse_own_data(location, data)
         store = self._accounts.store(identity)
-        root, below = self._target(identity, store, to, parent, create_parent=create_parent)
+        root, below = import_target(identity, store, to, parent, create_parent=create_parent)
         payload = {
             "location": str(location), "root": root, "parent": below, "options": options.to_dict(), "tags": kept,
             "excluded": str(data),
@@ -136,31 +136,35 @@ class Resources:
         )
         return report.cancelled and turn.cancelled()
 
-    def _target(
-        self, identity: Identity, store: AccountStore, to: str | None, parent: str | None, *, create_parent: bool
-    ) -> tuple[str | None, str | None]:
-        """The exact root (None: to be reserved) and the directory that it is to lie in (None: the caller has none)."""
-        if to and parent:
-            raise InvalidArgumentError("to and parent exclude each other; give one of them", to=to, parent=parent)
-        if to:
-            target = resolve_new(identity, to)
-            check_import_target(identity, target, "to")
-            if target.parts == ("resources",) or target == URI(("user", identity.user, "resources")):
-                return None, target.path
-            return target.path, None
-        if not parent:
-            return None, None
-        target = resolve_new(identity, parent)
-        check_import_target(identity, target, "parent")
-        with store.read() as view:
-            node = view.get(target.path)
-        if node is None and not create_parent:
-            raise NotFoundError(str(target), "directory")
-        if node is not None and not node.is_dir:
-            raise InvalidArgumentError(
-                f"parent is a file: {target}", resource=str(target), expected="directory", actual="file"
-            )
-        return None, target.path
+
+def import_target(
+    identity: Identity, store: AccountStore, to: str | None, parent: str | None, *, create_parent: bool
+) -> tuple[str | None, str | None]:
+    """The exact root (None: to be reserved) and the directory that it is to lie in (None: the caller has none).
+
+    Raises `NotFoundError` for a missing parent, `InvalidArgumentError`, `PermissionDeniedError`.
+    """
+    if to and parent:
+        raise InvalidArgumentError("to and parent exclude each other; give one of them", to=to, parent=parent)
+    if to:
+        target = resolve_new(identity, to)
+        check_import_target(identity, target, "to")
+        if target.parts == ("resources",) or target == URI(("user", identity.user, "resources")):
+            return None, target.path
+        return target.path, None
+    if not parent:
+        return None, None
+    target = resolve_new(identity, parent)
+    check_import_target(identity, target, "parent")
+    with store.read() as view:
+        node = view.get(target.path)
+    if node is None and not create_parent:
+        raise NotFoundError(str(target), "directory")
+    if node is not None and not node.is_dir:
+        raise InvalidArgumentError(
+            f"parent is a file: {target}", resource=str(target), expected="directory", actual="file"
+        )
+    return None, target.path
 
 
 def _location(path: object) -> Path:

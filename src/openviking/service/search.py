@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from openviking.clock import now_ms
 from openviking.errors import InvalidArgumentError, NotFoundError
+from openviking.index.choices import one_of
 from openviking.index.context_types import parse_context_types
 from openviking.index.levels import parse_levels
 from openviking.index.limits import context_lines, glob_limit, optional_limit, result_limit, whole_number
@@ -69,15 +70,20 @@ class Search:
         until: str | None = None,
         time_field: str | None = None,
         explain: bool = False,
+        search_type: str = "semantic",
     ) -> FindResult:
         """The best records for ``query``; a blank one needs a filter and gives the newest records.
 
         Filters are ``context_type``, ``tags``, ``since`` and ``until``. ``score_threshold`` is exclusive. Raises
         `InvalidArgumentError` for bad values, `InvalidURIError` and `PermissionDeniedError` for bad targets.
+        ``search_type`` ``keywords`` lets the words answer alone.
         """
+        one_of("search_type", search_type, ("semantic", "keywords"))
         filtered = any(given is not None for given in (context_type, tags, since, until))
         if not isinstance(query, str):
             raise InvalidArgumentError(f"query must be a string, not {type(query).__name__}", field="query")
+        if any("\ud800" <= character <= "\udfff" for character in query):
+            raise InvalidArgumentError("query must be valid Unicode: it has half of a surrogate pair", field="query")
         if not query.strip() and not filtered:
             raise InvalidArgumentError("query must not be empty unless a filter is given", field="query")
         wanted = result_limit(limit, node_limit)
@@ -99,10 +105,11 @@ class Search:
         threshold = _threshold(score_threshold)
         store = self._accounts.store(identity)
         # No view is open while the model is asked.
-        meaning = self._meaning(store, searched)
+        weight = 0.0 if search_type == "keywords" else self._dense_weight
+        meaning = self._meaning(store, searched, weight)
         request = FindRequest(
             searched, scope, wanted, threshold, bool(read_content), bool(explain),
-            model=meaning.model, vector=meaning.vector, dense_weight=self._dense_weight, degraded=meaning.degraded,
+            model=meaning.model, vector=meaning.vector, dense_weight=weight, degraded=meaning.degraded,
         )  # fmt: skip
         notes = []
         if len(asked) > MAX_QUERY_CHARS:
@@ -116,11 +123,11 @@ class Search:
             result = find(view, request)
         return replace(result, degraded=(*notes, *result.degraded))
 
-    def _meaning(self, store: AccountStore, question: str) -> Asked:
+    def _meaning(self, store: AccountStore, question: str, weight: float | None) -> Asked:
         """What the embedding model says of a question; it is not asked about nothing, nor where vectors weigh nothing."""
         if self._embedding is None or not self._embedding.enabled:
             return Asked()
-        if not question or self._dense_weight == 0:
+        if not question or weight == 0:
             return Asked(self._embedding.known_model())
         return self._embedding.asked(store, question)
 

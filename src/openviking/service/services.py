@@ -10,10 +10,17 @@ from openviking.errors import OpenVikingError
 from openviking.providers.embedder import Embedder
 from openviking.providers.selection import embedder_of
 from openviking.service.authentication import Rules
+from openviking.service.batch_writing import BatchWriting
 from openviking.service.embedding import Embedding
+from openviking.service.imports import Imports
+from openviking.service.observer import Observer, Readiness
+from openviking.service.reindex import Reindexing
 from openviking.service.running import Running
+from openviking.service.sessions import session_steps
+from openviking.service.skills import Skills
 from openviking.service.tenancy import Tenancy
 from openviking.service.use_cases import UseCases
+from openviking.store.system import Page
 
 CLOSING_S: Final = 10.0
 """Seconds that closing waits for imports under way to stop."""
@@ -33,17 +40,39 @@ class Services:
             workers=settings.workers,
             interval=settings.poll_interval,
             embedding=self.embedding,
+            steps=session_steps(),
         )
         self.running = Running()
         cases = UseCases(settings, self.tenancy.accounts, self.tenancy.worker, self.embedding, self.running)
         self.fs, self.content, self.search = cases.fs, cases.content, cases.search
         self.resources, self.system = cases.resources, cases.system
+        self.sessions = cases.sessions
+        self.observer = Observer(
+            self.tenancy.accounts, self.tenancy.worker, self.embedding, root_sees_all=rules.mode == "api_key"
+        )
+        self.readiness = Readiness(
+            settings.path, self.embedding, lambda: self.tenancy.system.accounts(Page(limit=1)), self.tenancy.recovered
+        )
         self.admin, self.tasks, self.keys = self.tenancy.admin, self.tenancy.tasks, self.tenancy.keys
+        self.uploads = self.tenancy.uploads
+        accounts, worker = self.tenancy.accounts, self.tenancy.worker
+        self.skills = Skills(accounts, worker, self.search, self.uploads)
+        self.imports = Imports(accounts, worker, self.running, self.tasks, self.uploads)
+        self.reindexing = Reindexing(accounts, worker, self.running, self.tasks)
+        self.batches = BatchWriting(accounts, worker)
 
     def start(self) -> Self:
         """Make good what earlier processes left, in the background."""
         self.tenancy.start()
         return self
+
+    def begin_to_stop(self) -> None:
+        """Have calls that wait for background work end; others go on until `close`."""
+        self.tenancy.worker.stop()
+
+    def stopping(self) -> bool:
+        """Whether `begin_to_stop` or `close` was called."""
+        return self.tenancy.worker.stopping()
 
     def close(self) -> None:
         """Stop background work and release everything; nothing queued is lost."""

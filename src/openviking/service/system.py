@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from openviking.errors import OpenVikingError
+from openviking.errors import NotFoundError, OpenVikingError
 from openviking.ingest.embedding import BLANK
 from openviking.ingest.prepare import PREPARED
 from openviking.model.identity import Identity
 from openviking.model.imports import Progress
+from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
 from openviking.service.embedding import Embedding
+from openviking.service.targets import sees_all, visible_roots
 from openviking.service.worker import Worker
-from openviking.store.port import AccountStore
+from openviking.store.port import AccountStore, Gap
 from openviking.uri import from_path
 
 REFUSED_LISTED: Final = 200
+MISSING_LISTED: Final = 20
+PENDING_COUNTED: Final = 10_000
 
 
 class System:
@@ -90,6 +94,42 @@ class System:
                 if one.error != BLANK
             ],
         }
+
+    def consistency(self, identity: Identity, uri: str) -> dict[str, Any]:
+        """Whether all files at and below ``uri`` are whole and in the index; some of what is missing, and why.
+
+        ``pending_count`` directories are yet to get their summaries; that is no fault. For the root, and for those who
+        see all of it, everything that the store's tables promise each other is compared too: ``problems``.
+        """
+        target = resolve(identity, uri)
+        store = self._accounts.store(identity)
+        with store.read() as view:
+            if view.get(target.path) is None:
+                raise NotFoundError(str(target), "directory")
+            expected = missing = pending = 0
+            gaps: list[Gap] = []
+            for path in visible_roots(view, identity, target):
+                expected += view.count_records(path)
+                pending += len(view.dirty(PENDING_COUNTED, path))
+                count, some = view.gaps(path, MISSING_LISTED)
+                missing += count
+                gaps += some
+        problems = store.check() if not target.parts and sees_all(identity, target) else []
+        return {
+            "ok": not missing and not problems,
+            "expected_count": expected,
+            "missing_record_count": missing,
+            "missing_records_truncated": missing > min(len(gaps), MISSING_LISTED),
+            "missing_records": [
+                {
+                    "uri": str(from_path(gap.path)), "path": gap.path, "level": gap.level,
+                    "key": f"{gap.node_id:032x}", "reason": gap.reason,
+                }
+                for gap in gaps[:MISSING_LISTED]
+            ],
+            "pending_count": pending,
+            "problems": problems[:MISSING_LISTED],
+        }  # fmt: skip
 
     def check(self, identity: Identity) -> list[str]:
         """What is inconsistent in the account's store, a sentence each; empty when all is well."""

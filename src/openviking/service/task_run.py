@@ -105,7 +105,7 @@ def with_task(job: NewJob, task: NewTask) -> NewJob:
 def tracked(work: Work) -> Step:
     """A step of a worker that does ``work`` and tells its task.
 
-    An error that another attempt would meet too fails the task at once; others are raised, so that the job is tried
+    An error that another attempt would meet too fails the task at once, with its code and details as result; others are raised, so that the job is tried
     again and its task waits for that. What a cancelled task did stays.
     """
 
@@ -121,7 +121,7 @@ def tracked(work: Work) -> Step:
         except LASTING as error:
             if TASK not in turn.payload:
                 raise
-            run.fail(error.message)
+            run.fail(error.message, {"code": error.code, "details": error.details})
         else:
             run.complete(result)
         return False

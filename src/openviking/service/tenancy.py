@@ -13,11 +13,12 @@ from openviking.service.accounts import Accounts
 from openviking.service.admin import Admin
 from openviking.service.authentication import Mode
 from openviking.service.embedding import Embedding
-from openviking.service.import_step import carry_out_import
+from openviking.service.import_step import import_step
 from openviking.service.keys import Keys
 from openviking.service.recovery import Recovery
-from openviking.service.task_run import tracked
+from openviking.service.reindex import ReindexWork
 from openviking.service.tasks import Tasks
+from openviking.service.uploads import Uploads
 from openviking.service.user_deletion import UserDeletions
 from openviking.service.vector_lane import VectorLane
 from openviking.service.worker import Worker
@@ -54,11 +55,15 @@ class Tenancy:
             system=self.system,
             registered_only=mode == "api_key",
         )
-        self.deletions = UserDeletions(self.accounts, self.system)
+        self.uploads = Uploads(self.accounts)
+        self.deletions = UserDeletions(self.accounts, self.system, self.uploads.forget)
         self._closing = threading.Event()
         self._looked = time.monotonic()
         self.recovery = Recovery(self.accounts, self.system, self.keys, self.deletions, self._closing.is_set)
-        known = {"import": tracked(carry_out_import), **self.deletions.steps(), **(steps or {})}
+        known = {
+            "import": import_step(self.uploads), **self.uploads.steps(), **ReindexWork(embedding).steps(),
+            **self.deletions.steps(), **(steps or {}),
+        }  # fmt: skip
         lane = None
         if embedding is not None:
             lane = VectorLane(self.accounts.open_stores, embedding, running=workers > 0, interval=interval)
@@ -70,6 +75,10 @@ class Tenancy:
     def start(self) -> None:
         """Make good what earlier processes left, in a thread of its own."""
         self._recovering.start()
+
+    def recovered(self) -> bool:
+        """Whether what `start` began is done."""
+        return self._recovering.ident is not None and not self._recovering.is_alive()
 
     def close(self) -> None:
         """End background work and close everything; nothing queued is lost."""

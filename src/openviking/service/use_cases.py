@@ -10,6 +10,8 @@ from openviking.service.fs import FileSystem
 from openviking.service.resources import Resources
 from openviking.service.running import Running
 from openviking.service.search import Search
+from openviking.service.sessions import Sessions
+from openviking.service.skills import Skills
 from openviking.service.system import System
 from openviking.service.worker import Worker
 
@@ -24,4 +26,6 @@ class UseCases:
         self.content = Content(accounts, worker)
         self.search = Search(accounts, settings.grep_timeout, embedding, settings.retrieval.dense_weight)
         self.resources = Resources(accounts, worker, running)
+        self.sessions = Sessions(accounts, worker)
+        self.skills = Skills(accounts, worker, self.search)
         self.system = System(accounts, worker, embedding)

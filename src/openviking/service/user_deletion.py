@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from openviking.errors import ConflictError, UnavailableError
@@ -33,11 +34,17 @@ _LOOK_S: Final = 0.05
 
 
 class UserDeletions:
-    """Queues and carries out the removal of users' data."""
+    """Queues and carries out the removal of users' data; ``forget`` removes what an account keeps of a user outside of its store."""
 
-    def __init__(self, accounts: Accounts, system: SystemStore) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        system: SystemStore,
+        forget: Callable[[str, str], object] = lambda _account, _user: None,
+    ) -> None:
         self._accounts = accounts
         self._system = system
+        self._forget = forget
 
     def steps(self) -> dict[str, Step]:
         """The kind of job for a worker."""
@@ -95,6 +102,7 @@ class UserDeletions:
             if run.cancelled():
                 raise Unfinished
         store.tasks.forget(user, but=task)
+        self._forget(account, user)
         self._system.end_deletion(account, user, number)
         return {"account_id": account, "user_id": user, "removed": removed}
 

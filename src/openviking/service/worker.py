@@ -29,6 +29,9 @@ from openviking.store.port import AccountStore, Job
 from openviking.text import quoted
 
 RETRY_MS: Final = 2_000
+FOLLOWING: Final = ("sidecars", "purge", "prepare")
+"""Kinds of jobs that follow a write; whoever waits for one write waits for these and for no other's import."""
+
 MAX_ROUNDS: Final = 4
 """Times that a wait looks for what the work that it waited for has queued: an import queues purges and sidecars."""
 
@@ -122,8 +125,9 @@ class Worker:
     ) -> None:
         """Do and await everything that was queued in ``store`` before the call, and what that work queued in turn.
 
-        Of vectors with ``below`` only those of passages at and below that path, and of the summaries above it:
-        somebody else's backlog is not waited for, and does not come before them. Passages that the model refuses are
+        With ``below`` only what follows a write there: of jobs the `FOLLOWING`, of vectors those of passages at and
+        below that path and of the summaries above it. Somebody else's backlog is not waited for, and does not come
+        before them. Passages that the model refuses are
         not waited for. Raises `DeadlineExceededError` that says what is missing (nothing is lost then), `InternalError`
         if a job was given up meanwhile, `FailedPreconditionError` if the worker is stopped, `InvalidArgumentError` for
         a ``timeout`` that is no number of seconds; without a timeout `UnavailableError` if the embedding model fails
@@ -133,13 +137,18 @@ class Worker:
         deadline = None if limit is None else time.monotonic() + limit
         given_up = {job.id for job, _ in store.jobs.failed()}
         newest = 0
+        kinds = None if below is None else FOLLOWING
         # Nothing tells what others queue meanwhile from what this work does: a bound keeps them from going on for ever.
         for _ in range(MAX_ROUNDS):
             before, newest = newest, store.jobs.newest()
-            if newest == before or not store.jobs.waiting(newest):
+            if newest == before or not _of_kinds(store, newest, kinds):
                 break
             self._drain_up_to(store, newest, limit, deadline, progress, below)
-        lost = [(job, error) for job, error in store.jobs.failed() if job.id <= newest and job.id not in given_up]
+        lost = [
+            (job, error)
+            for job, error in store.jobs.failed()
+            if job.id <= newest and job.id not in given_up and (kinds is None or job.kind in kinds)
+        ]
         if lost:
             raise InternalError(
                 f"Given up: {', '.join(f'{job.kind} ({error})' for job, error in lost)}",
@@ -159,7 +168,8 @@ class Worker:
     ) -> None:
         """Do and await the jobs with an id of at most ``newest``."""
         look, most = _FIRST_LOOK_S, 0
-        while waiting := store.jobs.waiting(newest):
+        kinds = None if below is None else FOLLOWING
+        while waiting := _of_kinds(store, newest, kinds):
             if progress is not None:
                 left = sum(waiting.values())
                 most = max(most, left)
@@ -170,14 +180,18 @@ class Worker:
                     missing=self.waiting(store, newest, below),
                 )
             if deadline is not None and time.monotonic() >= deadline:
-                missing = self.waiting(store, newest, below)
+                missing = {
+                    kind: count
+                    for kind, count in self.waiting(store, newest, below).items()
+                    if kinds is None or kind in {*kinds, "vectors"}
+                }
                 raise DeadlineExceededError(
                     f"Still to be done after {limit:g} s: {', '.join(f'{count} {kind}' for kind, count in missing.items())}",
                     operation="wait",
                     timeout=limit or 0.0,
                     missing=missing,
                 )
-            if self.work(store, up_to=newest, due_only=False, deadline=deadline):
+            if self.work(store, up_to=newest, due_only=False, deadline=deadline, kinds=kinds):
                 look = _FIRST_LOOK_S
                 continue
             # Another holds it, or it is tried again later.
@@ -186,10 +200,16 @@ class Worker:
             look = min(2 * look, _LAST_LOOK_S)
 
     def work(
-        self, store: AccountStore, *, up_to: int | None = None, due_only: bool = True, deadline: float | None = None
+        self,
+        store: AccountStore,
+        *,
+        up_to: int | None = None,
+        due_only: bool = True,
+        deadline: float | None = None,
+        kinds: tuple[str, ...] | None = None,
     ) -> bool:
-        """Do one job of ``store`` (of those with an id of at most ``up_to``); False if there was none to claim."""
-        job = store.jobs.claim(tuple(self._steps), LEASE_MS, up_to=up_to, due_only=due_only)
+        """Do one job of ``store`` (of those with an id of at most ``up_to``, of these kinds); False if there was none to claim."""
+        job = store.jobs.claim(kinds or tuple(self._steps), LEASE_MS, up_to=up_to, due_only=due_only)
         if job is None:
             return False
         self.carry_out(store, job, deadline)
@@ -271,6 +291,12 @@ class Worker:
             if due is not None:
                 wait = min(wait, max(due / 1000 - time.time(), 0.01))
         return wait
+
+
+def _of_kinds(store: AccountStore, up_to: int, kinds: tuple[str, ...] | None) -> dict[str, int]:
+    """Jobs that are not done by kind."""
+    waiting = store.jobs.waiting(up_to)
+    return waiting if kinds is None else {kind: count for kind, count in waiting.items() if kind in kinds}
 
 
 def time_limit(timeout: object) -> float | None:

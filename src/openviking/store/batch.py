@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from openviking.errors import OpenVikingError
+from openviking.store.sessions import SessionOperation
 
 FileMode = Literal["create", "replace", "put"]
 TagMode = Literal["replace", "append", "clear"]
-OutcomeKind = Literal["created", "updated", "unchanged", "removed", "missing", "kept", "moved", "failed"]
+OutcomeKind = Literal["created", "updated", "unchanged", "removed", "missing", "kept", "moved", "copied", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,30 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """Make another node of what is at ``from_path``, a directory only if ``recursive``; the target must be free.
+
+    Its parent must exist. A copy has the tags and descriptions, the bytes and vectors are shared; it belongs to no
+    source. Beyond a bound `ResourceExhaustedError`.
+    """
+
+    from_path: str
+    to_path: str
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outdate:
+    """Note that the text files at and below ``path`` are to be prepared anew, and the summaries there to be made anew.
+
+    Without ``recursive`` of a directory its own summary and the files right in it.
+    """
+
+    path: str
+    recursive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class SetTags:
     """Change the tags of a node, of everything below it too if ``recursive``."""
 
@@ -165,7 +190,10 @@ class AdoptFile:
     source: FromSource
 
 
-Operation = PutFile | MakeDirectory | Remove | Move | SetTags | PutSidecars | AdoptFile | NoteSource
+Operation = (
+    PutFile | MakeDirectory | Remove | Move | Copy | Outdate | SetTags | PutSidecars | AdoptFile
+    | NoteSource | SessionOperation
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

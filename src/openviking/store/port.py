@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from openviking.model.embedding import Coverage
 from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
 from openviking.store.batch import Applied, Operation
 from openviking.store.jobs import Job, JobQueue, NewJob
+from openviking.store.sessions import SessionStore
 from openviking.store.tasks import TaskStore
 from openviking.store.vectors import Vectors
 
@@ -136,6 +137,16 @@ class PassageRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """A record that the index should have: where, at which level, and what is wrong with it."""
+
+    node_id: int
+    path: str
+    level: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One entry of the change log: ``op`` is ``put``, ``move``, ``remove``, ``tags`` or ``sidecars``."""
 
@@ -167,6 +178,10 @@ class View(Protocol):
 
     def get(self, path: str) -> Node | None:
         """The node at ``path``; the root ``""`` always exists."""
+        ...
+
+    def by_id(self, node_id: int) -> Node | None:
+        """The node with an id, wherever it is now."""
         ...
 
     def children(
@@ -214,6 +229,10 @@ class View(Protocol):
 
     def data(self, node: Node) -> bytes:
         """The original bytes of a file."""
+        ...
+
+    def open(self, node: Node) -> IO[bytes]:
+        """The original bytes of a file as an open file, which the caller closes; it outlives this view."""
         ...
 
     def text(self, node: Node) -> str | None:
@@ -278,14 +297,21 @@ class View(Protocol):
         """What a source has made and is still there, in no order."""
         ...
 
-    def outdated(self, prepared: int, limit: int) -> list[Node]:
-        """Text files whose passages were made by another version than ``prepared``."""
+    def outdated(self, prepared: int, limit: int, path: str = "") -> list[Node]:
+        """Text files at and below ``path`` whose passages were made by another version than ``prepared``."""
         ...
 
     def changes(self, since: int, limit: int) -> list[Change]:
         """The change log after change number ``since``.
 
         Raises `FailedPreconditionError` if a part of that is no longer kept.
+        """
+        ...
+
+    def gaps(self, path: str, limit: int) -> tuple[int, list[Gap]]:
+        """Records at and below ``path`` that the index should have and has not or not whole: how many, and ``limit`` of them.
+
+        What is queued to be made is no gap.
         """
         ...
 
@@ -305,6 +331,11 @@ class AccountStore(Protocol):
     @property
     def tasks(self) -> TaskStore:
         """The account's tasks: what callers may know of the queued work."""
+        ...
+
+    @property
+    def sessions(self) -> SessionStore:
+        """The account's conversations."""
         ...
 
     @property
@@ -350,6 +381,7 @@ __all__ = [
     "Change",
     "DirtyDirectory",
     "Entry",
+    "Gap",
     "Job",
     "JobQueue",
     "NewJob",

@@ -43,6 +43,10 @@ class TaskStore(Protocol):
         """Tasks of an owner, newest first; with ``before`` those with a smaller number only."""
         ...
 
+    def under_way(self, kind: str, resource_id: str) -> Task | None:
+        """A task of this type for this resource that is not over, whoever owns it."""
+        ...
+
     def note(self, task_id: str, stage: str, progress: dict[str, Any] | None) -> Status | None:
         """Say how far a task is; its status, None if it is unknown. A task that is over stays as it is."""
         ...

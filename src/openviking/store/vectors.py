@@ -120,6 +120,10 @@ class Vectors(Protocol):
         """Queue refused passages again; how many."""
         ...
 
+    def repair(self, fingerprint: str, below: str) -> int:
+        """Queue passages at and below ``below`` that have no vector: refused ones once more, and lost ones; how many."""
+        ...
+
     def coverage(self, fingerprint: str) -> Coverage:
         """How many passages of the account have a vector."""
         ...

@@ -6,12 +6,36 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from openviking.server.routes import content, fs, health, search, system
+from openviking.server.routes import (
+    absent,
+    admin,
+    content,
+    debug,
+    fs,
+    health,
+    observer,
+    resources,
+    search,
+    sessions,
+    skills,
+    system,
+    tasks,
+    uploads,
+)
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     health.router,
     system.router,
     fs.router,
     content.router,
+    uploads.router,
+    resources.router,
     search.router,
+    sessions.router,
+    skills.router,
+    tasks.router,
+    admin.router,
+    observer.router,
+    debug.router,
+    absent.router,
 )

@@ -21,3 +21,22 @@ class Wait(Lenient):
     """How long to wait, in seconds; null: as long as it takes."""
 
     timeout: float | None = None
+
+
+@router.post("/wait")
+async def wait(edge: Caller, body: Wait | None = None) -> Json:
+    """Wait for what was queued before; what each queue had to do."""
+    timeout = None if body is None else body.timeout
+    return await edge.answer(lambda: edge.services.observer.wait(edge.caller, timeout), wait=True)
+
+
+class Consistency(Lenient):
+    """Which part of the tree to look at."""
+
+    uri: str
+
+
+@router.post("/consistency")
+async def consistency(edge: Caller, body: Consistency) -> Json:
+    """Compare the files at and below a place with what the index has of them."""
+    return await edge.answer(lambda: edge.services.system.consistency(edge.caller, body.uri), wait=True)

@@ -22,6 +22,7 @@ from openviking.store.sqlite.private import make_directory
 from openviking.store.sqlite.purge import PURGE_JOB, purge
 from openviking.store.sqlite.reanalysis import analyse_again
 from openviking.store.sqlite.scan.scans import Scans
+from openviking.store.sqlite.sessions import SqliteSessions
 from openviking.store.sqlite.staging import settle, staging
 from openviking.store.sqlite.tasks import SqliteTasks
 from openviking.store.sqlite.term_counts import TermCounts
@@ -51,6 +52,7 @@ class SqliteStore:
         self._connections = Connections(directory / "store.db")
         self._jobs = SqliteJobs(self._connections)
         self._tasks = SqliteTasks(self._connections)
+        self._sessions = SqliteSessions(self._connections)
         self._scans = Scans(directory, self._connections)
         self._vectors = SqliteVectors(self._connections, self._scans)
         self._swept = False
@@ -78,6 +80,11 @@ class SqliteStore:
     def tasks(self) -> SqliteTasks:
         """The account's tasks."""
         return self._tasks
+
+    @property
+    def sessions(self) -> SqliteSessions:
+        """The account's conversations."""
+        return self._sessions
 
     @property
     def vectors(self) -> SqliteVectors:

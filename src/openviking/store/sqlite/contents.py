@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import os
 import secrets
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from openviking.clock import now_ms
 from openviking.errors import ResourceExhaustedError, UnavailableError
@@ -68,6 +69,28 @@ class Contents:
         if hashlib.sha256(data).digest() != digest:
             raise _damaged(digest)
         return data
+
+    def open(self, connection: sqlite3.Connection, digest: bytes) -> IO[bytes]:
+        """The content stored under ``digest`` as an open file, which stays readable after the transaction.
+
+        Raises `UnavailableError` if it is missing or cut short; its bytes are not compared with its SHA-256.
+        """
+        row = connection.execute("SELECT data, size FROM contents WHERE hash = ?", (digest,)).fetchone()
+        if row is None:
+            raise _missing(digest, "no row has it")
+        if row[0] is not None:
+            return io.BytesIO(row[0])
+        with self._reading(digest):
+            file = self._path(digest).open("rb")
+        if os.fstat(file.fileno()).st_size != row[1]:
+            file.close()
+            raise _missing(digest, f"its file does not have its {row[1]} bytes")
+        return file
+
+    def is_there(self, connection: sqlite3.Connection, digest: bytes) -> bool:
+        """Whether a content is stored in its full length."""
+        row = connection.execute("SELECT data IS NULL, size FROM contents WHERE hash = ?", (digest,)).fetchone()
+        return row is not None and (not row[0] or self._complete(digest, row[1]))
 
     def slice(self, connection: sqlite3.Connection, digest: bytes, start: int, end: int) -> bytes:
         """The bytes from ``start`` to ``end`` of a content, without reading all of it."""

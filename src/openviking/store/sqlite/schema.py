@@ -11,6 +11,7 @@ from typing import Final
 
 from openviking.clock import now_ms
 from openviking.errors import FailedPreconditionError
+from openviking.store.sqlite.sessions_schema import sessions_tables
 from openviking.store.sqlite.tasks_schema import tasks_tables
 
 REMOVED: Final = "\x00"
@@ -211,7 +212,7 @@ def _vectors(connection: sqlite3.Connection) -> None:
 
 Migration = Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _vectors, tasks_tables)
+MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _vectors, tasks_tables, sessions_tables)
 
 
 def recognise(connection: sqlite3.Connection, expected: int = APPLICATION) -> None:

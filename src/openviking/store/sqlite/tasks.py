@@ -83,6 +83,15 @@ class SqliteTasks:
             ).fetchall()
         return [_task(row) for row in rows]
 
+    def under_way(self, kind: str, resource_id: str) -> Task | None:
+        """A task that is not over."""
+        with self._connections.reading() as connection:
+            row = connection.execute(
+                f"SELECT {_COLUMNS} FROM tasks WHERE job_id IS NOT NULL AND type = ? AND resource_id = ? LIMIT 1",
+                (kind, resource_id),
+            ).fetchone()
+        return _task(row) if row else None
+
     def note(self, task_id: str, stage: str, progress: dict[str, Any] | None) -> Status | None:
         """Say how far a task is; its status."""
         with self._connections.writing() as connection:

@@ -13,7 +13,16 @@ from openviking.model.embedding import Coverage, EmbeddingModel
 from openviking.store.sqlite import models
 from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.jobs import enqueue
-from openviking.store.sqlite.pending import LIVE, PLACES, is_staged, place_of, queue_old, waiting_rows
+from openviking.store.sqlite.pending import (
+    LIVE,
+    PLACES,
+    is_staged,
+    place_of,
+    queue_again,
+    queue_old,
+    waiting_rows,
+    without_vector,
+)
 from openviking.store.sqlite.purge import PURGE_JOB
 from openviking.store.sqlite.scan.scans import Scans
 from openviking.store.vectors import LEASE_MS, MadeVector, PendingPassage, RefusedPassage
@@ -212,6 +221,18 @@ class SqliteVectors:
             count += piece
             if piece < REQUEUED:
                 return count
+
+    def repair(self, fingerprint: str, below: str) -> int:
+        """Queue passages in a subtree that have no vector and wait for none."""
+        with self._connections.reading() as connection:
+            model = models.known(connection, fingerprint)
+            if model is None:
+                return 0
+            ids = without_vector(connection, model.id, below)
+        for start in range(0, len(ids), REQUEUED):
+            with self._connections.writing() as connection:
+                queue_again(connection, model.id, ids[start : start + REQUEUED])
+        return len(ids)
 
     def coverage(self, fingerprint: str) -> Coverage:
         """How many passages of the account have a vector."""

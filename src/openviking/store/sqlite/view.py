@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from openviking.errors import FailedPreconditionError, UnavailableError
 from openviking.model.embedding import Coverage
@@ -17,6 +18,7 @@ from openviking.store.port import (
     Change,
     DirtyDirectory,
     Entry,
+    Gap,
     PassageRow,
     Query,
     Source,
@@ -24,6 +26,7 @@ from openviking.store.port import (
     Stats,
 )
 from openviking.store.sqlite.contents import Contents
+from openviking.store.sqlite.gaps import gaps
 from openviking.store.sqlite.rows import (
     COLUMN_COUNT,
     COLUMNS,
@@ -70,6 +73,13 @@ class SqliteView:
     def get(self, path: str) -> Node | None:
         """The node at ``path``."""
         return get(self._sql, path)
+
+    def by_id(self, node_id: int) -> Node | None:
+        """The node with an id."""
+        row = self._sql.execute(
+            f"SELECT {COLUMNS} FROM {JOINED} WHERE n.id = ? AND (d.path = '' OR d.path >= ' ')", (node_id,)
+        ).fetchone()
+        return node(row) if row else None
 
     def children(
         self,
@@ -167,6 +177,10 @@ class SqliteView:
     def data(self, node: Node) -> bytes:
         """The original bytes of a file."""
         return self._contents.get(self._sql, node.hash) if node.hash is not None else b""
+
+    def open(self, node: Node) -> IO[bytes]:
+        """The original bytes of a file as an open file."""
+        return self._contents.open(self._sql, node.hash) if node.hash is not None else io.BytesIO()
 
     def text(self, node: Node) -> str | None:
         """The text of a file, None if it is binary."""
@@ -286,11 +300,13 @@ class SqliteView:
                 known_as, f"{directory}/{name}", present, present if delivered == present else delivered, bool(is_text)
             )
 
-    def outdated(self, prepared: int, limit: int) -> list[Node]:
+    def outdated(self, prepared: int, limit: int, path: str = "") -> list[Node]:
         """Text files that another version prepared."""
+        conditions, values = self._below(Scope((path,)))
         rows = self._sql.execute(
-            f"SELECT {COLUMNS} FROM {JOINED} WHERE n.text_hash IS NOT NULL AND (n.prepared < ? OR n.prepared > ?) AND d.path >= ' ' LIMIT ?",
-            (prepared, prepared, limit),
+            f"SELECT {COLUMNS} FROM {JOINED} WHERE n.text_hash IS NOT NULL AND (n.prepared < ? OR n.prepared > ?)"
+            f" AND {' AND '.join(conditions)} LIMIT ?",
+            (prepared, prepared, *values, limit),
         )
         return [node(row) for row in rows]
 
@@ -308,6 +324,11 @@ class SqliteView:
             "SELECT change, op, node_id FROM changes WHERE change > ? ORDER BY change, rowid LIMIT ?", (since, limit)
         )
         return [Change(*row) for row in rows]
+
+    def gaps(self, path: str, limit: int) -> tuple[int, list[Gap]]:
+        """Records at and below ``path`` that the index should have."""
+        conditions, values = self._below(Scope((path,)))
+        return gaps(self._sql, self._contents, " AND ".join(conditions), values, limit)
 
     def stats(self, prepared: int) -> Stats:
         """Counts of what is stored."""

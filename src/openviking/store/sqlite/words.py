@@ -38,6 +38,32 @@ def add_passages(
         _count(connection, count)
 
 
+def copy_passages(connection: sqlite3.Connection, source: int, copied: int, level: int) -> None:
+    """Give the node ``copied`` the passages that ``source`` has, with their postings, inside of a write transaction."""
+    rows = connection.execute(
+        "SELECT id FROM passages WHERE node_id = ? AND level = ? ORDER BY start", (source, level)
+    ).fetchall()
+    first = last = 0
+    for (passage,) in rows:
+        last = (
+            connection.execute(
+                'INSERT INTO passages (node_id, level, start, "end", first_line, last_line, breadcrumb, symbol, hash, length)'
+                ' SELECT ?, level, start, "end", first_line, last_line, breadcrumb, symbol, hash, length FROM passages'
+                " WHERE id = ?",
+                (copied, passage),
+            ).lastrowid
+            or 0
+        )
+        connection.execute(
+            "INSERT INTO words (rowid, title, heading, body) SELECT ?, title, heading, body FROM words WHERE rowid = ?",
+            (last, passage),
+        )
+        first = first or last
+    if rows:
+        queue_new(connection, first, last, size_class(len(rows)))
+        _count(connection, len(rows))
+
+
 def drop_passages(connection: sqlite3.Connection, node_id: int, level: int, start: int = 0) -> None:
     """Remove passages of a record from byte ``start`` on with their postings, inside of a write transaction.
 

@@ -17,11 +17,13 @@ from openviking.errors import (
 from openviking.model.node import Node
 from openviking.store.batch import (
     AdoptFile,
+    Copy,
     MakeDirectory,
     Move,
     NoteSource,
     Operation,
     Outcome,
+    Outdate,
     PutFile,
     PutSidecars,
     Remove,
@@ -29,11 +31,13 @@ from openviking.store.batch import (
 )
 from openviking.store.port import Analyser
 from openviking.store.sqlite.contents import Contents
+from openviking.store.sqlite.copying import Copier
 from openviking.store.sqlite.files import Files
 from openviking.store.sqlite.passages import Staged
 from openviking.store.sqlite.purge import Budget, clear_directory, clear_file
 from openviking.store.sqlite.rows import COLUMNS, JOINED, inside, inside_values, node
 from openviking.store.sqlite.schema import GRAVE, REMOVED
+from openviking.store.sqlite.sessions import forget_sessions, session_operations
 from openviking.store.sqlite.tree import Tree, is_directory, uri_of
 from openviking.store.sqlite.view import get
 from openviking.store.sqlite.words import put_passages
@@ -62,6 +66,9 @@ class Writer:
             PutSidecars: self._put_sidecars,
             AdoptFile: self._files.adopt,
             NoteSource: self._files.note_location,
+            Copy: self._copy,
+            Outdate: self._outdate,
+            **session_operations(connection),
         }
 
     @property
@@ -137,6 +144,7 @@ class Writer:
             inside_values(operation.path),
         ).fetchone()
         self._tree.forget()
+        forget_sessions(self._sql, operation.path)
         if self._budget.covers_directory(self._sql, operation.path, count):
             clear_directory(self._sql, self._contents, operation.path)
         else:
@@ -149,21 +157,10 @@ class Writer:
     def _move(self, operation: Move) -> Outcome:
         _check_not_root(operation.from_path, "moved")
         source = self._tree.existing(operation.from_path)
-        target_uri = uri_of(operation.to_path)
         if operation.to_path == operation.from_path:
             return Outcome("unchanged")
-        if source.is_dir and operation.to_path.startswith(operation.from_path + "/"):
-            raise InvalidArgumentError(
-                f"{uri_of(operation.from_path)} can't be moved below itself, to {target_uri}", resource=target_uri
-            )
-        if get(self._sql, operation.to_path) is not None:
-            raise AlreadyExistsError(
-                target_uri, "file" if not is_directory(self._sql, operation.to_path) else "directory"
-            )
+        self._check_target(source, operation.to_path, "moved")
         parent_path, _, name = operation.to_path.rpartition("/")
-        if not is_directory(self._sql, parent_path):
-            raise NotFoundError(uri_of(parent_path), "directory")
-        self._check_depth(source, operation.to_path)
         old_parent = self._tree.known_directory(operation.from_path.rpartition("/")[0])
         new_parent = self._tree.known_directory(parent_path)
         count = 1
@@ -184,7 +181,58 @@ class Writer:
         self._tree.touch(new_parent, listed=True)
         return Outcome("moved", count)
 
-    def _check_depth(self, source: Node, target: str) -> None:
+    def _copy(self, operation: Copy) -> Outcome:
+        _check_not_root(operation.from_path, "copied")
+        source = self._tree.existing(operation.from_path)
+        if source.is_dir and not operation.recursive:
+            raise FailedPreconditionError(
+                f"{source.uri} is a directory: say recursive to copy it with all that is below",
+                resource=str(source.uri),
+                expected_flag="recursive",
+            )
+        self._check_target(source, operation.to_path, "copied")
+        copier = Copier(self._sql, self._tree)
+        count = copier.copy(source, operation.to_path)
+        self.renamed |= copier.renamed
+        return Outcome("copied", count)
+
+    def _outdate(self, operation: Outdate) -> Outcome:
+        present = self._tree.existing(operation.path)
+        if not present.is_dir:
+            self._sql.execute("UPDATE nodes SET prepared = 0 WHERE id = ? AND text_hash IS NOT NULL", (present.id,))
+            self._tree.touch(self._tree.known_directory(operation.path.rpartition("/")[0]), listed=False)
+            return Outcome("updated", 1)
+        where: str = "path = ?"
+        values: tuple[str, ...] = (operation.path,)
+        if operation.recursive:
+            where, values = f"path >= ' ' AND {inside('path')}", inside_values(operation.path)
+        if operation.recursive and not operation.path:
+            where, values = "path >= ' '", ()
+        count = self._sql.execute(
+            "UPDATE nodes SET prepared = 0 WHERE text_hash IS NOT NULL AND directory_id IN ("
+            f"SELECT id FROM directories WHERE {where})",
+            values,
+        ).rowcount
+        self._sql.execute(f"UPDATE directories SET dirty = ? WHERE {where}", (self._tree.change, *values))
+        self._tree.touch(self._tree.known_directory(operation.path), listed=False)
+        return Outcome("updated", count)
+
+    def _check_target(self, source: Node, target: str, what: str) -> None:
+        """Raises unless ``source`` may be ``what`` ("moved" or "copied") to ``target``."""
+        target_uri = uri_of(target)
+        if (source.is_dir and target.startswith(source.path + "/")) or target == source.path:
+            raise InvalidArgumentError(
+                f"{source.uri} can't be {what} {'below' if target != source.path else 'onto'} itself, to {target_uri}",
+                resource=target_uri,
+            )
+        if get(self._sql, target) is not None:
+            raise AlreadyExistsError(target_uri, "file" if not is_directory(self._sql, target) else "directory")
+        parent = target.rpartition("/")[0]
+        if not is_directory(self._sql, parent):
+            raise NotFoundError(uri_of(parent), "directory")
+        self._check_depth(source, target, what)
+
+    def _check_depth(self, source: Node, target: str, what: str) -> None:
         """Raises unless all that moves along still has a URI that may be spelled and is not too deep."""
         longest, deepest = len(source.path), source.path.count("/") + 1
         if source.is_dir:
@@ -195,10 +243,10 @@ class Writer:
             ).fetchone()
         length = len(uri_of(target)) + longest - len(source.path)
         depth = deepest + target.count("/") - source.path.count("/")
-        for found, most, what in ((length, MAX_URI_CHARS, "characters"), (depth, MAX_DEPTH, "segments")):
+        for found, most, unit in ((length, MAX_URI_CHARS, "characters"), (depth, MAX_DEPTH, "segments")):
             if found > most:
                 raise InvalidArgumentError(
-                    f"{source.uri} can't be moved: below its target a URI would have {found} {what},"
+                    f"{source.uri} can't be {what}: below its target a URI would have {found} {unit},"
                     f" at most {most} are allowed",
                     resource=str(source.uri),
                 )

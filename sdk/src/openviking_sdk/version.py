@@ -1,0 +1,7 @@
+"""The version, which the server sees."""
+
+from __future__ import annotations
+
+from typing import Final
+
+VERSION: Final = "0.1.0"

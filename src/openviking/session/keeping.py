@@ -1,0 +1,57 @@
+"""Decides how many of the newest messages a commit leaves in the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openviking.model.message import Message
+from openviking.model.session import Retention
+from openviking.store.sessions import Live
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """``count`` of the newest messages stay, with so many ``tokens``; ``exceeded``: more than the budget allows."""
+
+    count: int
+    tokens: int
+    exceeded: bool
+
+
+def kept(live: Sequence[Live], wanted: Retention) -> Kept:
+    """What stays of ``live``.
+
+    With a turn budget first whole turns are given up, the oldest first, then the oldest messages of the last turn, as
+    long as the tail stays. A turn begins with each message of another ``turn_id``, or where there is none with each
+    message of the user.
+    """
+    count = min(wanted.count, len(live))
+    if wanted.turn_budget:
+        count = max(count, _of_turns(live, wanted))
+    tokens = sum(one.tokens for one in live[len(live) - count :])
+    return Kept(count, tokens, wanted.turn_budget and tokens > wanted.tokens)
+
+
+def _of_turns(live: Sequence[Live], wanted: Retention) -> int:
+    begins = [
+        place for place in range(len(live)) if place == 0 or _begins(live[place - 1].message, live[place].message)
+    ]
+    chosen = begins[max(len(begins) - wanted.turns, 0) :]
+    start = chosen[0] if chosen else len(live)
+    tail = max(len(live) - wanted.tail, 0)
+    tokens = sum(one.tokens for one in live[start:])
+    while tokens > wanted.tokens and start < tail:
+        following = next((place for place in chosen if place > start), start + 1)
+        following = min(following, tail)
+        tokens -= sum(one.tokens for one in live[start:following])
+        start = following
+    return len(live) - min(start, tail)
+
+
+def _begins(before: Message, message: Message) -> bool:
+    if message.turn or before.turn:
+        return message.turn != before.turn
+    if message.kind:
+        return message.kind == "user_query"
+    return message.role == "user"

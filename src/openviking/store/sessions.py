@@ -1,0 +1,136 @@
+"""What the rooms above ask of the sessions of one account.
+
+A session belongs to the directory at its path: the batch that makes the one makes the other, and who removes the
+directory, or one above it, removes the session in the same transaction. Its live messages and the long outputs of its
+tools are rows, its archives ordinary files below its directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from openviking.model.message import Message
+from openviking.model.session import Archive, ArchiveState, Session, Settings, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class MakeSession:
+    """Make the session of the directory at ``path``; an existing one is left alone if ``exist_ok``, else an error."""
+
+    path: str
+    settings: Settings
+    exist_ok: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one input became: messages that are stored together, known by the ids that their client gave."""
+
+    client_ids: tuple[str, ...]
+    messages: tuple[Message, ...]
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddMessages:
+    """Append to a session, in order; what has a client id that the session knows is a repetition and left out.
+
+    The outcome counts the stored messages. Raises `NotFoundError`.
+    """
+
+    path: str
+    sent: tuple[Sent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMessages:
+    """Take ``count`` messages up to the one with ``number`` out of a session, as its ``archive``-th archive.
+
+    That they stand in a file of the archive is up to the same batch. Raises `NotFoundError`, and `ConflictError` if
+    the session was committed meanwhile.
+    """
+
+    path: str
+    archive: int
+    number: int
+    count: int
+    retention: dict[str, Any]
+    automatic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EndArchive:
+    """Note what the second phase of a commit made of an archive; one that is done stays as it is."""
+
+    path: str
+    archive: int
+    state: ArchiveState
+    abstract: str = ""
+    overview: str = ""
+
+
+SessionOperation = MakeSession | AddMessages | ArchiveMessages | EndArchive
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A message that is in no archive yet; ``number`` orders it among those of its account."""
+
+    number: int
+    message: Message
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What an agent says that it used: ``kind`` is ``context`` or ``skill``."""
+
+    kind: str
+    uri: str
+    detail: dict[str, Any]
+
+
+class SessionStore(Protocol):
+    """The sessions of one account by their paths; what is read inside of a view of the store belongs to its state."""
+
+    def get(self, path: str) -> Session | None:
+        """A session."""
+        ...
+
+    def find(self, directory: str, limit: int) -> list[Session]:
+        """Sessions in a directory, the one that changed last first."""
+        ...
+
+    def live(self, path: str) -> list[Live]:
+        """The messages of a session that are in no archive, in order."""
+        ...
+
+    def sent_as(self, path: str, client_ids: tuple[str, ...]) -> tuple[str, ...]:
+        """The ids of the messages that were stored under the first of these client ids that is known."""
+        ...
+
+    def archives(self, path: str) -> list[Archive]:
+        """The archives of a session, the first first."""
+        ...
+
+    def archive(self, path: str, number: int) -> Archive | None:
+        """One of them."""
+        ...
+
+    def tool_results(self, path: str, tool_name: str, limit: int) -> list[ToolResult]:
+        """The long outputs of a session without their content, the newest first; "" means any tool."""
+        ...
+
+    def tool_result(self, path: str, result_id: str) -> ToolResult | None:
+        """One of them with its content."""
+        ...
+
+    def configure(self, path: str, change: Callable[[Settings], Settings]) -> Session:
+        """Change the settings of a session in one transaction. Raises `NotFoundError`."""
+        ...
+
+    def note_uses(self, path: str, uses: list[Use]) -> None:
+        """Record what was used. Raises `NotFoundError`."""
+        ...

@@ -1,0 +1,66 @@
+"""Invariant 1 for conversations: each acknowledged message is in exactly one place, whatever is killed when."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from .conftest import ALICE, Desk
+
+PROGRAM = Path(__file__).with_name("session_process.py")
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+
+
+def talk_until_killed(place: Path, first: int, lines: int) -> int:
+    """Let a process talk for ``lines`` answers and a moment, then kill it; the last message that it acknowledged."""
+    process = subprocess.Popen(
+        [sys.executable, str(PROGRAM), str(place), str(first)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+    )
+    assert process.stdout
+    told = [process.stdout.readline() for _ in range(lines)]
+    process.send_signal(signal.SIGKILL)
+    told += process.stdout.readlines()
+    process.stdout.close()
+    process.wait()
+    return max(int(line.split()[1]) for line in told if line.startswith(b"said") and line.endswith(b"\n"))
+
+
+def everything(desk: Desk) -> list[str]:
+    """All messages of the session, the archives' first."""
+    state = desk.sessions.get(ALICE, "talk")
+    return [
+        *(text for number in range(1, state["commit_count"] + 1) for text in desk.archived("talk", number)),
+        *(one.message.text for one in desk.store.sessions.live("user/alice/sessions/talk")),
+    ]
+
+
+@pytest.mark.cpu_budget(8)
+def test_a_killed_commit_neither_loses_nor_doubles_a_message(place: Path, open_desk: Callable[[], Desk]) -> None:
+    chance = Random(7)
+    first = 0
+    for _ in range(5):
+        last = talk_until_killed(place, first, chance.randrange(3, 14))
+        desk = open_desk()
+        found = everything(desk)
+        # What was under way when the process was killed may have come to its end.
+        assert found in ([f"word{n}" for n in range(last + 1)], [f"word{n}" for n in range(last + 2)])
+        state = desk.sessions.get(ALICE, "talk")
+        assert state["total_message_count"] == len(found)
+        assert desk.store.check() == []
+        first = len(found)
+        desk.close()
+    desk = open_desk()
+    # A job that a killed process held is free when its lease has run out: it is carried on, not lost.
+    waiting = desk.store.jobs.waiting().get("session_commit", 0)
+    undone = [one for one in desk.store.sessions.archives("user/alice/sessions/talk") if one.state != "done"]
+    assert len(undone) == waiting
+    assert everything(desk) == [f"word{n}" for n in range(first)]
