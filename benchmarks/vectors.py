@@ -27,8 +27,10 @@ from synthetic import SyntheticEmbedder
 from words import cpu, make_folder, spread
 
 from openviking import OpenViking
+from openviking.providers.builtin import BuiltinEmbedder
 
 ROUNDS = 40
+QUESTIONS = ("how is a message parsed", "where are vectors kept", "encode a header", "what does it cost")
 AREA = "viking://resources/bench/area000"
 SCOPES = {"all": "", "one area (1,000 files)": AREA, "one directory (50 files)": f"{AREA}/topic00003"}
 
@@ -110,14 +112,17 @@ def finds(ov: OpenViking, words: list[str], *, explain: bool) -> dict[str, dict[
     return out
 
 
-def after_a_write(ov: OpenViking, words: list[str]) -> dict[str, float]:
-    """CPU of the first find after a write, which the scan has to catch up with."""
-    samples = []
+def after_a_write(ov: OpenViking, words: list[str]) -> dict[str, dict[str, float]]:
+    """CPU of a find before a write, right after it, and after its vectors were made: the scan has to catch up with both."""
+    samples: dict[str, list[float]] = {"quiet": [], "while its vector waits": [], "after its vectors came": []}
     for number in range(ROUNDS):
+        query = f"{words[700 + number]} {words[900 + number]}"
+        samples["quiet"].append(cpu(lambda q=query: ov.find(q, limit=10)))
         ov.write(f"{AREA}/topic00003/new{number}.md", f"# New {number}\n\nSomething about {words[700]}.\n", "create")
+        samples["while its vector waits"].append(cpu(lambda q=query: ov.find(q, limit=10)))
         ov.wait_processed()
-        samples.append(cpu(lambda number=number: ov.find(f"{words[700 + number]} {words[900]}", limit=10)))
-    return spread(samples)
+        samples["after its vectors came"].append(cpu(lambda q=query: ov.find(q, limit=10)))
+    return {name: spread(some) for name, some in samples.items()}
 
 
 def reopen(data: Path, words: list[str]) -> dict[str, float]:
@@ -139,8 +144,6 @@ def reopen(data: Path, words: list[str]) -> dict[str, float]:
 
 def making(place: Path) -> dict[str, Any]:
     """Passages a second of the built-in model behind a store and bare, and what searches cost meanwhile."""
-    from openviking.providers.builtin import BuiltinEmbedder
-
     folder = Path(__file__).resolve().parent.parent / "docs"
     out: dict[str, Any] = {}
     with OpenViking(path=place / "data", workers=0) as ov:
@@ -148,7 +151,7 @@ def making(place: Path) -> dict[str, Any]:
         ov.add_resource(Path(json.__file__).parent.parent / "email", to="viking://resources/email")
         texts = _texts(ov)
         with_model = ov.status()["embedding"]
-        questions = ["how is a message parsed", "where are vectors kept", "encode a header", "what does it cost"]
+        questions = [f"{question} {number}" for number in range(30) for question in QUESTIONS]
         bare = BuiltinEmbedder(threads=1)
         bare.query("warm", timeout=60)
         used = cpu(lambda: bare.passages(texts, timeout=3600)) / 1000
@@ -158,13 +161,13 @@ def making(place: Path) -> dict[str, Any]:
         used = cpu(ov.wait_processed) / 1000
         out["store_passages_per_cpu_s"] = round(with_model["waiting"] / used, 2)
         out["ratio"] = round(out["store_passages_per_cpu_s"] / out["bare_passages_per_cpu_s"], 3)
-        quiet = [_wall(lambda q=q: ov.find(f"{q} {n}", limit=10)) for n in range(30) for q in questions]
+        quiet = [_wall(lambda q=q: ov.find(q, limit=10)) for q in questions]
         out["find_wall_ms_quiet"] = spread(quiet)
     with OpenViking(path=place / "second", workers=1) as ov:
         ov.add_resource(folder, to="viking://resources/docs")
         ov.add_resource(Path(json.__file__).parent.parent / "email", to="viking://resources/email")
         ov.find("warm", limit=10)
-        beside = [_wall(lambda q=q: ov.find(f"{q} {n}", limit=10)) for n in range(30) for q in questions]
+        beside = [_wall(lambda q=q: ov.find(q, limit=10)) for q in questions]
         out["find_wall_ms_while_vectors_are_made"] = spread(beside)
         out["still_waiting_afterwards"] = ov.status()["embedding"]["waiting"]
     out["threads"] = threading.active_count()

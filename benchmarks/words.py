@@ -30,7 +30,7 @@ _REOPEN = """
 import resource, sys, time
 began, cpu = time.perf_counter(), time.process_time()
 from openviking import OpenViking
-with OpenViking(path=sys.argv[1], workers=0) as ov:
+with OpenViking(path=sys.argv[1], workers=0, embedder="none") as ov:
     opened = time.perf_counter()
     hits = ov.find(sys.argv[2], limit=10)
     first = time.perf_counter()
@@ -75,7 +75,7 @@ def measure(passages: int, place: Path) -> dict[str, Any]:
     size = make_folder(folder, passages)
     out: dict[str, Any] = {"passages_wanted": passages, "megabytes": round(size / 1e6, 1)}
     words = vocabulary()
-    with OpenViking(path=data, workers=0) as ov:
+    with OpenViking(path=data, workers=0, embedder="none") as ov:
         wall, began = time.perf_counter(), time.process_time()
         report = ov.add_resource(folder, to="viking://resources/bench")
         seconds = time.process_time() - began
@@ -92,7 +92,7 @@ def measure(passages: int, place: Path) -> dict[str, Any]:
         out["find"] = finds(ov, words)
         out["grep"] = greps(ov, words)
     out["reopen"] = reopen(data, words)
-    with OpenViking(path=data, workers=0) as ov:
+    with OpenViking(path=data, workers=0, embedder="none") as ov:
         out["write"] = writes(ov)
         out["move_remove"] = moves(ov, report.created)
     database = sum(file.stat().st_size for file in data.rglob("*") if file.is_file())

@@ -190,7 +190,7 @@ def test_something_else_in_its_place(
     file_of(place).write_bytes(os.urandom(len(whole)))
     assert answer(opened()) == right
     file_of(place).write_bytes(whole)
-    monkeypatch.setattr(cache_file, "FORMAT", 2)
+    monkeypatch.setattr(cache_file, "FORMAT", cache_file.FORMAT + 1)
     caplog.clear()
     store = opened()
     assert answer(store) == right

@@ -56,6 +56,7 @@ class _Reader:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._unused: list[str] = []
 
     def settings(self, env: Mapping[str, str], home: Path) -> Settings:
         held: dict[str, dict[str, Any]] = {
@@ -74,6 +75,8 @@ class _Reader:
                 circuit_breaker=self._breaker(held["circuit_breaker"]),
             ),
             retrieval=_retrieval(held["retrieval"], held["vectordb"].get("sparse_weight")),
+            file=self._file,
+            unused=tuple(self._unused),
         )
         return replace(settings, path=_expanded(held[""]["path"], home)) if held[""] else settings
 
@@ -132,6 +135,9 @@ class _Reader:
                 yield from self._walk(value or {}, path)
             elif section or name not in UNUSED:
                 self._unknown(section, name)
+            elif value is not None:
+                self._refuse_encryption(name, value)
+                self._unused.append(name)
 
     def _setting(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
         key = KEYS[path]
@@ -139,8 +145,19 @@ class _Reader:
             checked = key.check(value)
         except ValueError as error:
             self._refuse(path, value, str(error), secret=key.secret)
+        if key.unused:
+            self._unused.append(path)
         if key.setting is not None:
             yield key.setting, checked
+
+    def _refuse_encryption(self, name: str, value: Any) -> None:
+        """Of all that has no effect this must not pass: who asks for it believes that nobody can read the data."""
+        if name == "encryption" and (value.get("enabled") if isinstance(value, dict) else value):
+            self._fail(
+                "asks for encryption, and this version does not encrypt what it stores: encryption.enabled must be false"
+                " or left out",
+                key="encryption.enabled",
+            )
 
     def _distinct(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         told = dict(pairs)

@@ -14,7 +14,7 @@ import regex
 from openviking.index.analyse import count_unspaced, words_asked
 
 MOSTLY: Final = 1 / 3
-"""The share of unspaced letters from which on a query is mostly in such a script: one letter says as much as a syllable
+"""The share of unspaced letters from which on a text is mostly in such a script: one letter says as much as a syllable
 or a word of another."""
 
 UNSPACED_LETTERS: Final = 2
@@ -62,9 +62,14 @@ def question(text: str) -> Question:
         words += worth
         if word in named or _is_exact(word):
             exact += worth
-    letters = sum(1 for char in text if char.isalnum())
-    unspaced = count_unspaced(text) > MOSTLY * letters
-    return Question(words, exact, tuple(part for part in quoted if len(part.split()) > 1), unspaced)
+    return Question(words, exact, tuple(part for part in quoted if len(part.split()) > 1), mostly_unspaced(text))
+
+
+def mostly_unspaced(text: str) -> bool:
+    """Whether ``text`` is mostly written in a script without blanks, such as Chinese."""
+    if text.isascii():
+        return False
+    return count_unspaced(text) > MOSTLY * sum(1 for char in text if char.isalnum())
 
 
 def _is_exact(word: str) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAGIC: Final = b"OVscan\r\n"
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 PAGE: Final = 4096
 
