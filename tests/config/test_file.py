@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -297,3 +298,9 @@ def test_sections_are_those_of_the_keys() -> None:
         "embedding", "embedding.dense", "embedding.circuit_breaker", "retrieval", "storage", "storage.vectordb",
     }  # fmt: skip
     assert not UNUSED & SECTIONS
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ov.conf")
+    with pytest.raises(InvalidArgumentError, match="is no file"):
+        load_settings(tmp_path / "ov.conf", env={}, home=tmp_path)

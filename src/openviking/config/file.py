@@ -96,6 +96,9 @@ class _Reader:
         return replace(breaker, max_reset_timeout=breaker.reset_timeout)
 
     def _parsed(self, env: Mapping[str, str]) -> dict[str, Any]:
+        if self._file.exists() and not (self._file.is_file() or self._file.is_dir()):
+            # Opening a pipe would wait for somebody to write into it.
+            self._fail("is no file")
         try:
             with self._file.open("rb") as opened:
                 data = opened.read(MAX_BYTES + 1)

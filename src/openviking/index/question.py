@@ -23,11 +23,11 @@ UNSPACED_LETTERS: Final = 2
 SENTENCE: Final = 3
 """Words from which on a query says enough for a model of meaning."""
 
-_IDENTIFIER = regex.compile(
-    r"(?=.*\p{L})(?=.*\d)|\d\.\d|_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}{2}|\p{L}\.\p{L}{2}|[+#]$", regex.DOTALL
-)
+_LETTER = regex.compile(r"\p{L}")
+_DIGIT = regex.compile(r"\d")
+_IDENTIFIER = regex.compile(r"\d\.\d|_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}{2}|\p{L}\.\p{L}{2}|[+#]$")
 _ORDINAL = regex.compile(r"\d+(?:st|nd|rd|th|s)", regex.IGNORECASE)
-_QUOTED = regex.compile(r'"([^"]+)"|\u201c([^\u201d]+)\u201d|\u300c([^\u300d]+)\u300d|`([^`]+)`')
+_QUOTED = regex.compile(r'"([^"]+)"|\u201c([^\u201c\u201d]+)\u201d|\u300c([^\u300c\u300d]+)\u300d|`([^`]+)`')
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +73,5 @@ def mostly_unspaced(text: str) -> bool:
 
 
 def _is_exact(word: str) -> bool:
-    return _IDENTIFIER.search(word) is not None and _ORDINAL.fullmatch(word) is None
+    mixed = _LETTER.search(word) is not None and _DIGIT.search(word) is not None
+    return (mixed or _IDENTIFIER.search(word) is not None) and _ORDINAL.fullmatch(word) is None

@@ -11,7 +11,7 @@ from openviking.errors import OpenVikingError, UnavailableError
 from openviking.index.question import mostly_unspaced
 from openviking.ingest.prepare import content_hash, embedded_text, embedded_texts
 from openviking.model.embedding import EmbeddingModel
-from openviking.providers.embedder import HARMLESS, Embedder, Refused, Unmade
+from openviking.providers.embedder import HARMLESS, Embedder, Refused, Unmade, real_numbers
 from openviking.store.port import AccountStore, View
 from openviking.store.vectors import LOST, MadeVector, PendingPassage
 from openviking.uri import from_path
@@ -177,7 +177,7 @@ def prove_alive(embedder: Embedder, model: EmbeddingModel, timeout: float) -> No
         raise made.error
     if isinstance(made, Refused):
         raise _wrong(model, f"refuses every text: {made.reason}")
-    _check_shape(model, made)
+    _checked(model, made)
 
 
 def settle_failed(
@@ -225,14 +225,18 @@ def _stored_text(view: View, passage: PendingPassage) -> str | UnavailableError 
 
 def _made(model: EmbeddingModel, passage: PendingPassage, vector: Vector | Refused) -> MadeVector:
     if isinstance(vector, Refused):
-        return MadeVector(passage.hash, passage.lease, None, vector.reason or "the model refused it")
-    _check_shape(model, vector)
-    return MadeVector(passage.hash, passage.lease, vector)
+        reason = str(vector.reason).encode("utf-8", "replace").decode()
+        return MadeVector(passage.hash, passage.lease, None, reason or "the model refused it")
+    return MadeVector(passage.hash, passage.lease, _checked(model, vector))
 
 
-def _check_shape(model: EmbeddingModel, vector: Vector) -> None:
-    if vector.ndim != 2 or vector.shape[1] != model.dimension or not len(vector):
-        raise _wrong(model, f"gave a vector of shape {vector.shape}, not (windows, {model.dimension})")
+def _checked(model: EmbeddingModel, vector: Vector) -> Vector:
+    numbers = real_numbers(vector)
+    if numbers is None:
+        raise _wrong(model, "gave something else than vectors of real numbers")
+    if numbers.ndim != 2 or numbers.shape[1] != model.dimension or not len(numbers):
+        raise _wrong(model, f"gave a vector of shape {numbers.shape}, not (windows, {model.dimension})")
+    return numbers
 
 
 def _wrong(model: EmbeddingModel, what: str) -> UnavailableError:

@@ -35,6 +35,17 @@ class Refused:
     reason: str
 
 
+def real_numbers(given: object) -> Vector | None:
+    """What an embedder gave, as an array of real numbers; None if it is something else, so that nothing is made of it."""
+    import numpy as np  # noqa: PLC0415
+
+    try:
+        numbers = np.asarray(given)
+        return numbers.astype(np.float32, copy=False) if numbers.dtype.kind in "fiu" else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 class Embedder(Protocol):
     """Makes vectors of length 1. Safe to use from several threads at once."""
 

@@ -69,7 +69,7 @@ class OpenAIEmbedder:
         self._base = settings.api_base or service.api_base
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         headers |= settings.extra_headers
-        secrets = [settings.api_key, *settings.extra_headers.values()]
+        secrets = _secrets(settings, self._base)
 
         def channel(limit: int, parameters: Mapping[str, Any]) -> _Channel:
             endpoint = Endpoint(self._base + "/embeddings", headers, secrets, limit)
@@ -331,3 +331,12 @@ def _joined(pieces: Sequence[Vector | Refused]) -> Vector | Refused:
 def _without_user(address: str) -> str:
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
+def _secrets(settings: EmbeddingSettings, base: str) -> list[str]:
+    """What of the settings must never be shown: keys, also as parts of headers, passwords, texts in the body."""
+    address = urlsplit(base)
+    whole = [settings.api_key, *settings.extra_headers.values()]
+    parts = [part for value in settings.extra_headers.values() for part in value.split()]
+    bodily = [value for value in settings.extra_body.values() if isinstance(value, str)]
+    return [one for one in (*whole, *parts, *bodily, address.username, address.password) if one]

@@ -16,7 +16,7 @@ from openviking.config.settings import EmbeddingSettings
 from openviking.errors import DeadlineExceededError, OpenVikingError, UnavailableError
 from openviking.model.embedding import EmbeddingModel
 from openviking.model.hit import Degradation
-from openviking.providers.embedder import Embedder
+from openviking.providers.embedder import Embedder, real_numbers
 from openviking.service.breaker import Breaker, Ticket
 from openviking.store.port import AccountStore, QueryVector
 
@@ -284,9 +284,11 @@ class Embedding:
             return found
 
     def _answered(self, model: EmbeddingModel, question: str, deadline: float) -> NDArray[np.float32]:
-        values = self.embedder.query(question, timeout=max(deadline - time.monotonic(), 0.001))
-        length = math.sqrt(float(values @ values)) if values.shape == (model.dimension,) else math.nan
-        if not 0 < length < math.inf:
+        given = self.embedder.query(question, timeout=max(deadline - time.monotonic(), 0.001))
+        values = real_numbers(given)
+        sound = values is not None and values.shape == (model.dimension,)
+        length = math.sqrt(float(values @ values)) if values is not None and sound else math.nan
+        if values is None or not 0 < length < math.inf:
             raise unavailable(f"its vector of a question is not {model.dimension} finite numbers")
         if abs(length - 1) > LENGTH_TOLERANCE:
             values = values / length
@@ -333,7 +335,12 @@ def translated(error: Exception) -> OpenVikingError:
     if isinstance(error, OpenVikingError):
         return error
     _log.error("the embedding model failed", exc_info=error)
-    return unavailable(repr(error))
+    try:
+        told = repr(error)
+    except Exception:  # noqa: BLE001
+        # The edge to an embedder of somebody else, whose errors may fail themselves.
+        told = type(error).__name__
+    return unavailable(told.encode("utf-8", "replace").decode())
 
 
 def unavailable(reason: str) -> UnavailableError:

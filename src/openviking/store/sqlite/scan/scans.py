@@ -261,9 +261,14 @@ class Near:
 
 
 def _stamps(connection: sqlite3.Connection) -> dict[str, str]:
-    """By fingerprint, the stamp of the file that was saved last."""
+    """By fingerprint, the stamp of the file that was saved last; none if what is noted makes no sense."""
     (value,) = connection.execute("SELECT value FROM meta WHERE name = 'scan'").fetchone()
-    return dict(json.loads(value)) if value else {}
+    try:
+        noted = json.loads(value) if value else {}
+    except ValueError:
+        return {}
+    told = noted.items() if isinstance(noted, dict) else ()
+    return {fingerprint: stamp for fingerprint, stamp in told if isinstance(stamp, str)}
 
 
 def _count(connection: sqlite3.Connection, scope: Scope, file_roots: frozenset[str]) -> int:
