@@ -1,6 +1,6 @@
 """Adds a real folder and asks questions whose right files are known: rate, and the rank of the right file.
 
-    python benchmarks/folders.py FOLDER benchmarks/questions/sqlite_utils.tsv [--include build/]
+    python benchmarks/folders.py FOLDER benchmarks/questions/sqlite_utils.tsv [--include build/] [--embedder builtin]
 
 The questions in benchmarks/questions belong to the unpacked source distributions of sqlite-utils 4.2.1 and
 SQLAlchemy 2.1.9. They were written, and their right files fixed, by somebody who had not seen the answers.
@@ -25,10 +25,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("questions", type=Path)
     parser.add_argument("--include")
+    parser.add_argument("--embedder", choices=["none", "builtin"], default="none", help="none: words alone")
     options = parser.parse_args()
     with options.questions.open(encoding="utf-8", newline="") as file:
         questions = [(row["question"], row["right files"].split()) for row in csv.DictReader(file, delimiter="\t")]
-    with tempfile.TemporaryDirectory() as place, OpenViking(place) as ov:
+    with tempfile.TemporaryDirectory() as place, OpenViking(place, embedder=options.embedder) as ov:
         began, cpu = time.perf_counter(), time.process_time()
         report = ov.add_resource(options.folder, include=options.include, wait=True)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from openviking.ingest.embedding import PassageTexts
-from openviking.providers.embedder import Embedder, Refused
+from openviking.providers.embedder import Embedder, Refused, Unmade
 from openviking.store.port import AccountStore
 from openviking.store.vectors import MadeVector
 
@@ -56,7 +56,7 @@ class Vectors:
         fingerprint = self.model.fingerprint
         while claimed := store.vectors.claim(fingerprint, CLAIMED):
             progress(store.vectors.waiting(fingerprint))
-            readable = texts.settle(store, fingerprint, claimed)
+            readable = texts.settle(store, self.model, claimed)
             made = self._passages([one.text for one in readable])
             store.vectors.put(
                 fingerprint,
@@ -73,6 +73,8 @@ class Vectors:
         made = self._embedder.passages([texts[number] for number in missing], timeout=PATIENCE) if missing else []
         new: dict[bytes, NDArray[np.float32]] = {}
         for number, vector in zip(missing, made, strict=True):
+            if isinstance(vector, Unmade):
+                raise SystemExit(vector.error.message)
             if isinstance(vector, Refused):
                 raise SystemExit(f"the model refused {texts[number][:80]!r}: {vector.reason}")
             new[keys[number]] = vector

@@ -190,4 +190,9 @@ def closing(console: Console, folder: Path, questions: Sequence[tuple[str, str]]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        status = 130
+    sys.exit(status)

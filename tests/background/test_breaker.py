@@ -142,7 +142,16 @@ def test_failures_below_the_threshold_are_no_outage(clock: Clock) -> None:
         pauses.append(breaker.left())
         clock.now += breaker.left()
     assert pauses == [10, 20, 25]
-    breaker.recovered()
+    breaker.succeeded(admitted(breaker))
+    assert breaker.outage is None
+
+
+def test_a_call_from_before_an_outage_that_is_over_begins_no_other(breaker: Breaker, clock: Clock) -> None:
+    early, slow = admitted(breaker), admitted(breaker)
+    breaker.failed(early, error("refused"))
+    clock.now += 2
+    breaker.succeeded(admitted(breaker))
+    assert not breaker.failed(slow, error("refused"))
     assert breaker.outage is None
 
 

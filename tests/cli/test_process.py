@@ -145,7 +145,7 @@ def test_a_terminal_sees_a_framed_error(environment: dict[str, str], data: Path)
     assert plain == [
         "╭─ error NOT_FOUND",
         "│ File not found: viking://resources/d/none.md",
-        "│   try: ov ls viking://resources/d",
+        f"│   try: ov --path {data} ls viking://resources/d",
         "╰─",
     ]
 

@@ -45,7 +45,7 @@ def test_rows_are_keys_that_do_something() -> None:
 
 
 def test_keys_without_an_effect_are_named_as_such() -> None:
-    checked, _, unused = PAGE.partition("Checked, and nothing more")[2].partition("Accepted and not used")
+    checked, _, unused = PAGE.partition("Checked, and nothing more")[2].partition("Accepted with a warning")
     for path, key in KEYS.items():
         if key.setting is None and not key.secret:
             assert f"`{path}`" in checked + unused, path

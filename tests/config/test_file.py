@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -139,7 +140,38 @@ def test_nothing_said_is_every_default(load: Load) -> None:
 
 
 def test_documented_sections_of_later_versions_are_accepted(load: Load) -> None:
-    assert load({name: {"anything": [1]} for name in UNUSED}) == Settings()
+    settings = load({name: {"anything": [1]} for name in UNUSED})
+    assert settings == Settings()
+    assert set(settings.unused) == UNUSED
+
+
+def test_what_has_no_effect_is_named(load: Load) -> None:
+    told = {
+        "rerank": None, "semantic": {"x": 1}, "storage": {"agfs": {}, "vectordb": {"name": "x", "backend": "local"}},
+        "retrieval": {"hotness_alpha": 0.2, "dense_weight": 0.5},
+    }  # fmt: skip
+    assert load(told).unused == ("semantic", "storage.agfs", "storage.vectordb.name", "retrieval.hotness_alpha")
+    assert load("{}").unused == ()
+
+
+def test_encryption_that_does_not_come_is_refused(load: Load) -> None:
+    for wanted in ({"enabled": True}, {"enabled": "yes", "provider": "local"}):
+        assert "does not encrypt what it stores" in said(load, {"encryption": wanted})
+    for harmless in (None, {"enabled": False}, {"provider": "local"}):
+        load({"encryption": harmless})
+
+
+@pytest.mark.parametrize(("given", "name"), [(" OpenAI ", "openai"), ("None", "none"), ("local", "builtin")])
+def test_a_provider_is_named_in_one_way(load: Load, given: str, name: str) -> None:
+    assert load(dense(provider=given)).embedding.provider == name
+
+
+def test_secrets_are_not_in_the_representation(load: Load) -> None:
+    keys = {
+        "api_key": "s3cret", "api_base": "http://me:s3cret@localhost/v1", "extra_headers": {"X-Key": "s3cret"},
+        "extra_body": {"token": "s3cret"},
+    }  # fmt: skip
+    assert "s3cret" not in repr(load(dense(**keys)))
 
 
 def test_sparse_weight_is_the_rest_of_dense_weight(load: Load) -> None:
@@ -267,3 +299,9 @@ def test_sections_are_those_of_the_keys() -> None:
         "server", "encryption", "encryption.api_key_hashing",
     }  # fmt: skip
     assert not UNUSED & SECTIONS
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ov.conf")
+    with pytest.raises(InvalidArgumentError, match="is no file"):
+        load_settings(tmp_path / "ov.conf", env={}, home=tmp_path)

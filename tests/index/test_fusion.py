@@ -93,3 +93,32 @@ def test_a_phrase_gains_a_share_of_what_is_missing() -> None:
     assert two.possible({"lost", "pilot"}, {"lost", "pilot", "harbour"})
     assert not two.possible({"lost"}, {"lost", "pilot", "harbour"})
     assert 0.99 + two.gain(0.99, "lost pilot, the harbour") < 1
+
+
+def test_of_a_settled_passage_no_vector_is_awaited() -> None:
+    assert fused(SENTENCE).parts("resource", [("depot", 0.4)], None) == [("words:depot", 0.4), (PENDING, 0.0)]
+    assert fused(SENTENCE).parts("resource", [("depot", 0.4)], None, settled=True) == [("words:depot", 0.4)]
+
+
+@given(
+    st.sampled_from([SENTENCE, CHINESE, "zorblax", "ERR_TLS_0x8F and more", "lost parcel"]),
+    st.sampled_from([None, ENGLISH, ANY_LANGUAGE]),
+    st.sampled_from([None, 0.0, 0.3, 1.0]),
+    st.sampled_from(["memory", "resource", "skill"]),
+    st.booleans(),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
+    st.none() | st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(sorted),
+)
+def test_no_score_falls_where_words_or_cosine_grow(
+    text: str,
+    model: EmbeddingModel | None,
+    weight: float | None,
+    kind: str,
+    has_terms: bool,
+    words: list[float],
+    cosines: list[float] | None,
+) -> None:
+    one = fusion(question(text), has_terms=has_terms, model=model, dense_weight=weight)
+    low, high = (None, None) if cosines is None else cosines
+    assert one.score(kind, words[0], low) <= one.score(kind, words[1], low) + 1e-12
+    assert one.score(kind, words[0], low) <= one.score(kind, words[0], high) + 1e-12

@@ -87,3 +87,10 @@ def test_any_text_is_a_question(text: str) -> None:
     assert isinstance(asked, Question)
     assert 0 <= asked.exact <= asked.words
     assert 0 <= asked.fullness <= 1
+
+
+@pytest.mark.cpu_budget(1)
+@pytest.mark.parametrize("piece", ["x", "Ab", "x.", "9", "\u201c", "\u300c", '"', "`", "a_", "é", "+"])
+def test_a_long_query_costs_no_more_than_its_length(piece: str) -> None:
+    # Each of these takes many seconds where a pattern looks from every place to the end.
+    question(piece * (32_000 // len(piece)))

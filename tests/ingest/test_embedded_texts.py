@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from tests.stubs.embedders import DIMENSION, HashEmbedder, Vector
 
 from openviking.errors import UnavailableError
 from openviking.ingest import embedding as embedding_module
-from openviking.ingest.embedding import BLANK, LATER_MS, LOST, MOST_LOOKS, PassageTexts, made_vectors
+from openviking.ingest.embedding import LATER_MS, MOST_LOOKS, PassageTexts, can_read, made_vectors
 from openviking.ingest.prepare import content_hash, embedded_text, embedded_texts, prepare
 from openviking.ingest.sidecars import render_all
+from openviking.model.embedding import Coverage
 from openviking.providers.embedder import Refused
 from openviking.store.batch import PutFile
 from openviking.store.sqlite.account import SqliteStore
-from openviking.store.vectors import PendingPassage
+from openviking.store.vectors import LOST, PendingPassage
 
 MODEL = HashEmbedder().model
 PAGE = (
@@ -94,8 +96,8 @@ def test_sidecars_are_read_with_the_name_of_their_directory(used: SqliteStore) -
     claimed = [one for one in claim(used) if one.level < 2 and one.node.path == "resources/d"]
     texts = PassageTexts().of(used, claimed)
     assert {one.level for one in claimed} == {0, 1}
-    assert all(text is not None and text.startswith("d\n") for text in texts)
-    assert any("guide.md" in (text or "") for text in texts)
+    assert all(isinstance(text, str) and text.startswith("d\n") for text in texts)
+    assert any("guide.md" in str(text) for text in texts)
 
 
 def test_what_is_not_what_was_indexed_is_not_embedded(used: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,11 +106,11 @@ def test_what_is_not_what_was_indexed_is_not_embedded(used: SqliteStore, monkeyp
     [before] = claim(used)
     put(used, "guide.md", b"# One\n\nbehind\n")
     texts = PassageTexts()
-    assert texts.settle(used, MODEL.fingerprint, [before]) == []
+    assert texts.settle(used, MODEL, [before]) == []
     monkeypatch.setattr(embedding_module, "embedded_texts", lambda *_: {})
     put(used, "page.html", FILES["page.html"])
     claimed = [one for one in claim(used) if one.node.name == "page.html"]
-    assert texts.settle(used, MODEL.fingerprint, claimed) == []
+    assert texts.settle(used, MODEL, claimed) == []
     due = used.vectors.next_due(MODEL.fingerprint)
     assert due is not None
     assert used.vectors.claim(MODEL.fingerprint, 10_000, below="resources/d/page.html") == []
@@ -121,7 +123,7 @@ def test_a_text_that_stays_lost_is_refused(used: SqliteStore, monkeypatch: pytes
     texts = PassageTexts()
     for _ in range(MOST_LOOKS):
         assert used.vectors.refused(MODEL.fingerprint, 10) == []
-        assert texts.settle(used, MODEL.fingerprint, claim(used)) == []
+        assert texts.settle(used, MODEL, claim(used)) == []
     assert [(one.path, one.error) for one in used.vectors.refused(MODEL.fingerprint, 10)] == [
         ("resources/d/page.html", LOST)
     ]
@@ -130,9 +132,23 @@ def test_a_text_that_stays_lost_is_refused(used: SqliteStore, monkeypatch: pytes
 
 def test_blank_passages_are_settled_without_the_model(used: SqliteStore) -> None:
     put(used, "blank.md", b" \n\t\n" * 100)
-    assert PassageTexts().settle(used, MODEL.fingerprint, claim(used)) == []
-    assert [one.error for one in used.vectors.refused(MODEL.fingerprint, 10)] == [BLANK]
+    assert PassageTexts().settle(used, MODEL, claim(used)) == []
+    assert used.vectors.refused(MODEL.fingerprint, 10) == []
     assert used.vectors.waiting(MODEL.fingerprint) == 0
+    assert used.vectors.coverage(MODEL.fingerprint) == Coverage(0, 0)
+
+
+def test_a_model_of_english_reads_no_chinese(used: SqliteStore) -> None:
+    english = replace(MODEL, multilingual=False)
+    put(used, "guide.md", b"# Leave\n\nA month before the birth.\n")
+    put(used, "mixed.md", "See the file `入职指南.md` for newcomers, they are welcome.".encode())
+    put(used, "中文.md", "# 入职指南\n\n第一天请带上身份证和 laptop。".encode())
+    texts = PassageTexts()
+    claimed = claim(used)
+    read = [one.passage.node.name for one in texts.settle(used, english, claimed)]
+    assert sorted(read) == ["guide.md", "mixed.md"]
+    assert used.vectors.waiting(MODEL.fingerprint) == used.vectors.coverage(MODEL.fingerprint).of == 2
+    assert all(can_read(MODEL, text) for text in texts.of(used, claimed) if isinstance(text, str))
 
 
 def test_a_model_that_gives_something_else_than_it_says_is_an_error(used: SqliteStore) -> None:
@@ -146,10 +162,12 @@ def test_a_model_that_gives_something_else_than_it_says_is_an_error(used: Sqlite
             return super().passages(texts, timeout=timeout)[1:]
 
     put(used, "guide.md", FILES["guide.md"])
-    readable = PassageTexts().settle(used, MODEL.fingerprint, claim(used))
+    readable = PassageTexts().settle(used, MODEL, claim(used))
     for odd, said in ((Shorter(), f"not (windows, {DIMENSION})"), (Fewer(), "vectors for")):
         with pytest.raises(UnavailableError) as caught:
             made_vectors(odd, MODEL, readable, 5.0)
         assert said in caught.value.message
         assert caught.value.details["permanent"] is True
-    assert all(one.vectors is not None for one in made_vectors(HashEmbedder(), MODEL, readable, 5.0))
+    made, failed = made_vectors(HashEmbedder(), MODEL, readable, 5.0)
+    assert failed is None
+    assert all(one.vectors is not None for one in made)

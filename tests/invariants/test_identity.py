@@ -17,8 +17,8 @@ from openviking.service.batch_writing import BatchWriting
 from openviking.service.content import Content
 from openviking.service.fs import FileSystem
 from openviking.service.imports import Imports
-from openviking.service.reindex import Reindexing
 from openviking.service.observer import Observer
+from openviking.service.reindex import Reindexing
 from openviking.service.resources import Resources
 from openviking.service.search import Search
 from openviking.service.sessions import Sessions

@@ -130,6 +130,21 @@ def test_whoever_is_answered_first_ends_the_outage_for_all(remote: Remote, stub:
 # --- messages ------------------------------------------------------------------------------------------------------
 
 
+def test_parts_of_secrets_are_not_shown(remote: Remote, stub: StubModels, quick: QuickTime) -> None:
+    stub.behave(status=403, message="no rights for tok-en-of-team, body-secret")
+    embedder = remote(time=quick, extra_headers={"X-Auth": "Basic tok-en-of-team"}, extra_body={"user": "body-secret"})
+    with pytest.raises(UnavailableError) as raised:
+        embedder.query("what", timeout=5)
+    assert "tok-en-of-team" not in str(raised.value)
+    assert "body-secret" not in str(raised.value)
+
+
+def test_a_wrong_address_is_named(remote: Remote, stub: StubModels, quick: QuickTime) -> None:
+    stub.behave(status=404)
+    with pytest.raises(UnavailableError, match=r"HTTP 404 from .*/embeddings"):
+        remote(time=quick).query("what", timeout=5)
+
+
 def test_keys_are_not_shown(remote: Remote, stub: StubModels, quick: QuickTime) -> None:
     stub.behave(
         status=401,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -11,8 +11,10 @@ from tests.providers.conftest import QuickTime
 from tests.stubs.models import POISON, StubModels, embedding
 
 from openviking.errors import UnavailableError
-from openviking.providers.embedder import Embedder, Refused
-from openviking.providers.openai import OpenAIEmbedder
+from openviking.providers.embedder import Embedder, Refused, Unmade
+from openviking.providers.failures import CallFailed
+from openviking.providers.openai import OpenAIEmbedder, Vector
+from openviking.providers.round import Round
 
 Remote = Callable[..., OpenAIEmbedder]
 
@@ -21,10 +23,10 @@ def texts(count: int) -> list[str]:
     return [f"passage number {number} about ferries" for number in range(count)]
 
 
-def assert_right(found: list[np.ndarray | Refused], asked: list[str]) -> None:
+def assert_right(found: Sequence[Vector | Refused | Unmade], asked: list[str]) -> None:
     assert len(found) == len(asked)
     for vectors, text in zip(found, asked, strict=True):
-        assert not isinstance(vectors, Refused), text
+        assert not isinstance(vectors, Refused | Unmade), text
         assert vectors.dtype == np.float32
         assert vectors.shape == (1, 64)
         assert vectors[0] @ vectors[0] == pytest.approx(1, abs=1e-6)
@@ -156,7 +158,7 @@ def test_surrogates_and_rare_characters_arrive(remote: Remote, stub: StubModels)
 def test_a_long_text_has_several_vectors_and_nothing_is_cut_off(remote: Remote, stub: StubModels) -> None:
     long = " ".join(f"word{number}" for number in range(400))
     found = remote(max_input_tokens=100, passage_prefix="p: ").passages(["short", long, "last"], timeout=30)
-    shapes = [one.shape for one in found if not isinstance(one, Refused)]
+    shapes = [one.shape for one in found if not isinstance(one, Refused | Unmade)]
     assert shapes[0] == shapes[2] == (1, 64)
     assert shapes[1][0] == len(stub.inputs) - 2 >= 8
     assert "".join(text.removeprefix("p: ") for text in stub.inputs[1:-1]) == long
@@ -177,7 +179,7 @@ def test_a_text_too_long_for_the_model_is_embedded_in_parts(remote: Remote, stub
     stub.behave(max_input=8_192)
     long = " ".join(f"word{number}" for number in range(1500))
     found = remote().passages(["fine", long], timeout=30)
-    assert [one.shape for one in found if not isinstance(one, Refused)] == [(1, 64), (2, 64)]
+    assert [one.shape for one in found if not isinstance(one, Refused | Unmade)] == [(1, 64), (2, 64)]
     assert "".join(stub.inputs[-2:]) == long
 
 
@@ -290,27 +292,28 @@ def test_an_outage_with_status_500_condemns_no_text(remote: Remote, stub: StubMo
 # --- what was made is not made twice ------------------------------------------------------------------------------
 
 
-def test_what_was_made_before_a_failure_is_kept(remote: Remote, stub: StubModels, quick: QuickTime) -> None:
+def test_what_was_made_before_a_failure_is_given(remote: Remote, stub: StubModels, quick: QuickTime) -> None:
     embedder = remote(batch_size=4, max_concurrent=1, max_retries=0, time=quick)
     asked = texts(12)
     stub.behave(status=503, after=2)
-    with pytest.raises(UnavailableError):
-        embedder.passages(asked, timeout=300)
-    stub.behave()
-    stub.forget()
-    assert_right(embedder.passages(asked, timeout=300), asked)
-    assert sorted(stub.inputs) == sorted(asked[8:])
+    found = embedder.passages(asked, timeout=300)
+    assert_right(found[:8], asked[:8])
+    assert ["503" in one.error.message for one in found[8:] if isinstance(one, Unmade)] == [True] * 4
 
 
-def test_what_is_kept_of_failed_calls_is_bounded(remote: Remote, stub: StubModels, quick: QuickTime) -> None:
-    embedder = remote(batch_size=2, max_concurrent=1, max_retries=0, time=quick)
-    for number in range(20):
-        stub.behave(status=503, after=1)
-        with pytest.raises(UnavailableError):
-            embedder.passages([f"{number} {part}" for part in "abcd"], timeout=300)
-        stub.behave()
-        embedder.passages(["well"], timeout=300)
-    assert 2 <= len(embedder._kept) <= 4 * embedder.batch
+def test_of_a_request_that_was_halved_what_was_made_before_a_failure_is_given() -> None:
+    made = np.ones(4, np.float32)
+
+    def ask(texts: Sequence[str], *, repeat: bool = True) -> list[Vector | None]:
+        assert repeat in (True, False)
+        if len(texts) > 2:
+            raise CallFailed("too many", "refused")
+        if "BAD" in texts:
+            raise CallFailed("gone", "outage")
+        return [made for _ in texts]
+
+    found = Round(ask, lambda _: False, lambda _: None).settle(["a", "b", "c", "d", "e", "f", "BAD", "g"])
+    assert [isinstance(one, CallFailed) for one in found] == [False] * 6 + [True] * 2
 
 
 def test_after_a_failure_no_more_is_asked(remote: Remote, stub: StubModels, quick: QuickTime) -> None:

@@ -20,7 +20,9 @@ from openviking.model.scope import Scope
 from openviking.retrieve.find import FindRequest, find
 from openviking.store.batch import PutFile
 from openviking.store.port import QueryVector
+from openviking.store.sqlite import searching, word_search
 from openviking.store.sqlite.account import SqliteStore
+from openviking.store.sqlite.scan import nearest
 from openviking.store.vectors import MadeVector
 
 TOPICS = ("ship ferry boat sail", "cat dog hamster pet", "bread cake oven flour", "king queen throne crown")
@@ -53,7 +55,7 @@ def put(store: SqliteStore, files: dict[str, str]) -> None:
 def embed(store: SqliteStore) -> None:
     texts = PassageTexts()
     while claimed := store.vectors.claim(FINGERPRINT, 100):
-        made = texts.settle(store, FINGERPRINT, claimed)
+        made = texts.settle(store, MODEL, claimed)
         store.vectors.put(
             FINGERPRINT,
             [MadeVector(one.passage.hash, one.passage.lease, vector(one.text)[None]) for one in made],
@@ -215,3 +217,42 @@ def test_a_vector_of_another_dimension_is_an_error(store: SqliteStore) -> None:
     wrong = QueryVector(FINGERPRINT, np.ones(3, np.float32))
     with store.read() as view, pytest.raises((OpenVikingError, ValueError)):
         find(view, FindRequest("ferry", Scope(), 10, model=MODEL, vector=wrong))
+
+
+MIXED = {
+    "resources/h/leave.md": "# Leave\n\nWho gives birth stays at home for a year; tell the office a month before.",
+    "resources/h/desk.md": "# Desks\n\nEvery desk has a lamp.",
+    "resources/h/blank.md": " \n\n",
+} | {f"resources/h/指南{n}.md": f"# 入职指南\n\n第{n}天请带上身份证和劳动合同。" for n in range(6)}
+
+
+def test_what_the_model_cannot_read_comes_by_its_words_alone(store: SqliteStore) -> None:
+    """A model of English places Chinese text near anything; so does this one, by the direction of what has no topic."""
+    put(store, MIXED)
+    embed(store)
+    found = ask(store, "my baby is due soon")
+    assert not [name for name in names(found) if "指南" in name]
+    assert found.vectors == Coverage(2, 2)
+    assert store.vectors.coverage(FINGERPRINT) == Coverage(2, 2)
+    assert store.vectors.refused(FINGERPRINT, 10) == []
+    by_words = ask(store, "带上劳动合同")
+    assert "指南" in names(by_words)[0]
+    assert by_words.hits[0].score == ask(store, "带上劳动合同", weight=0.0).hits[0].score
+    assert all(name.startswith("words:") for name, _ in by_words.hits[0].explain or ())
+    assert store.check() == []
+
+
+def test_passages_that_are_settled_are_selected_by_common_words(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where few have no vector common words need not select, for the vector does; of what is settled it never will."""
+    monkeypatch.setattr(nearest, "FEW_WITHOUT", 10)
+    monkeypatch.setattr(word_search, "COMMON_PASSAGES", 20)
+    monkeypatch.setattr(searching, "NARROW_PASSAGES", 5)
+    put(store, {f"resources/n/{n}.md": f"The zorblax number {n} is a {TOPICS[n % 4]}." for n in range(60)})
+    put(store, {f"resources/n/指南{n}.md": f"zorblax 身份证劳动合同{n}。" for n in range(30)})
+    embed(store)
+    whole = [(hit.uri, hit.score) for hit in ask(store, "zorblax", 90)]
+    assert [uri for uri, _ in whole if "指南" in uri] == [uri for uri, _ in whole[:30]]
+    for limit in (1, 3, 10):
+        assert [(hit.uri, hit.score) for hit in ask(store, "zorblax", limit)] == whole[:limit]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,14 @@ import pytest
 from tests.stubs.models import POISON, StubModels
 
 from openviking import OpenViking
-from openviking.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
+from openviking.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpenVikingError,
+    UnavailableError,
+    UnimplementedError,
+)
 from openviking.model.hit import FindResult
 
 ROOT = "viking://resources"
@@ -247,14 +255,61 @@ def test_unchanged_content_is_not_sent_again(
     assert stub.calls == []
 
 
+@pytest.mark.parametrize(
+    ("dense", "error", "told"),
+    [
+        ({"provider": "openai"}, InvalidArgumentError, r"dense\.model"),
+        (
+            {"provider": "openai", "model": "m", "api_key": "$NOT_SET"},
+            FailedPreconditionError,
+            r"dense\.api_key.*NOT_SET",
+        ),
+        (
+            {"provider": "vllm", "model": "m", "api_base": "me:s3cret@localhost:1"},
+            InvalidArgumentError,
+            r"dense\.api_base",
+        ),
+        ({"provider": "builtin", "model": "other"}, InvalidArgumentError, r"dense\.model"),
+        ({"provider": "gemini", "model": "m"}, UnimplementedError, r"dense\.provider"),
+    ],
+)
+def test_what_can_be_known_is_told_when_the_configuration_is_read(
+    tmp_path: Path, place: Path, dense: dict[str, str], error: type[OpenVikingError], told: str
+) -> None:
+    path = tmp_path / "ov.conf"
+    path.write_text(json.dumps({"embedding": {"dense": dense}}))
+    with pytest.raises(error, match=rf"^{re.escape(str(path))} embedding\.{told}") as caught:
+        OpenViking(place, config=path, workers=0)
+    assert "s3cret" not in caught.value.message
+
+
+def test_the_model_of_a_service_is_none_of_the_builtin_one(tmp_path: Path, place: Path) -> None:
+    path = tmp_path / "ov.conf"
+    path.write_text('{"embedding": {"dense": {"provider": "openai", "model": "m", "api_key": "k", "dimension": 8}}}')
+    with OpenViking(place, config=path, workers=0, embedder="builtin") as ov:
+        assert ov.status()["embedding"]["state"] == "ready"
+
+
+def test_what_has_no_effect_is_logged_once(tmp_path: Path, place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "ov.conf"
+    path.write_text('{"rerank": {"provider": "x"}, "retrieval": {"hotness_alpha": 0.1}}')
+    warning = f"{path}: without effect in this version: rerank, retrieval.hotness_alpha"
+    for _ in range(2):
+        with OpenViking(place, config=path, workers=0, embedder="none") as ov:
+            assert ov.status()["warnings"] == [warning]
+    assert [record.getMessage() for record in caplog.records].count(warning) == 1
+
+
 def test_a_configuration_that_cannot_be_used_is_told(tmp_path: Path, place: Path) -> None:
     path = tmp_path / "ov.conf"
     path.write_text('{"embedding": {"dense": {"provider": "opnai", "model": "m"}}}')
-    with OpenViking(place, config=path, workers=0) as ov:
-        ov.write(f"{ROOT}/a.md", "zorblax\n", "create")
-        assert "openai" in ov.find("zorblax").degraded[0].reason
-        assert ov.status()["embedding"]["state"] == "failing"
-        with pytest.raises(InvalidArgumentError, match="openai"):
-            ov.wait_processed()
+    with pytest.raises(
+        InvalidArgumentError, match=r"/ov\.conf embedding\.dense\.provider: 'opnai' is not known"
+    ) as caught:
+        OpenViking(place, config=path, workers=0)
+    assert caught.value.details == {"field": "embedding.dense.provider", "file": str(path)}
+    assert not place.exists()
+    # Who brings a model, or wants none, needs nothing of it.
+    OpenViking(place, config=path, workers=0, embedder="none").close()
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         OpenViking(place, config=tmp_path / "none.conf")

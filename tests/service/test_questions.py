@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.stubs.embedders import HashEmbedder, unavailable
+from tests.stubs.embedders import HashEmbedder, Vector, unavailable
 
 from openviking import OpenViking
-from openviking.errors import InvalidArgumentError
+from openviking.errors import DeadlineExceededError, InvalidArgumentError
 from openviking.model.hit import FindResult
 from openviking.service import embedding as embedding_module
 
@@ -100,19 +100,52 @@ def test_many_questions_at_once_end_in_time(ov: OpenViking, embedder: HashEmbedd
     embedder.hang = False
 
 
-def test_a_question_learns_of_an_outage_from_the_passages_and_of_its_end(
-    ov: OpenViking, embedder: HashEmbedder
+@pytest.mark.parametrize("details", [{}, {"upstream_status_code": 429, "retry_after": 120.0}], ids=str)
+def test_a_trouble_of_passages_is_none_of_questions(
+    ov: OpenViking, embedder: HashEmbedder, details: dict[str, float]
 ) -> None:
-    embedder.error = unavailable("connection refused")
+    def busy(_: Sequence[str]) -> None:
+        raise unavailable("too many passages", **details)
+
+    embedder.before = busy
+    before = embedder.calls
     ov.write(f"{ROOT}/a.md", "gulls\n", "create")
-    with pytest.raises(Exception, match="connection refused"):
+    with pytest.raises(DeadlineExceededError, match="too many passages"):
         ov.wait_processed(0.3)
-    asked = len(embedder.questions)
-    assert "connection refused" in ov.find("gulls").degraded[0].reason
-    assert len(embedder.questions) == asked
-    embedder.error = None
-    ov.wait_processed(60)
-    assert ov.find("gulls").degraded == ()
+    calls = embedder.calls
+    for number in range(3):
+        assert ov.find(f"gulls {number}").degraded == ()
+    # And an answer to a question ends no pause that passages were told to make.
+    with pytest.raises(DeadlineExceededError, match="too many passages"):
+        ov.wait_processed(0.3)
+    assert embedder.calls == calls
+    assert calls - before == (1 if details else 2)
+
+
+def test_questions_whose_calls_hang_keep_no_other_waiting(ov: OpenViking, embedder: HashEmbedder) -> None:
+    """An embedder that does not keep to its deadline holds all the calls there may be."""
+    released = threading.Event()
+    asked: list[str] = []
+
+    def stuck(text: str, *, timeout: float) -> Vector:
+        asked.append(text)
+        assert released.wait(60)
+        raise unavailable(f"at last, after {timeout} s")
+
+    embedder.query = stuck  # type: ignore[method-assign]
+    threads = [
+        threading.Thread(target=ov.find, args=(f"zorblax {number}",))
+        for number in range(embedding_module.QUESTIONS_AT_ONCE)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(asked) == embedding_module.QUESTIONS_AT_ONCE
+    start = time.monotonic()
+    assert ov.find("one more zorblax").degraded
+    assert time.monotonic() - start < 1
+    released.set()
 
 
 def test_a_question_that_is_refused_closes_the_model_to_nobody(ov: OpenViking, embedder: HashEmbedder) -> None:

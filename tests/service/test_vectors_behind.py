@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +121,12 @@ def test_unchanged_content_costs_nothing(ov: OpenViking, embedder: HashEmbedder,
     embedder.texts.clear()
     ov.mv(f"{ROOT}/docs/d1", f"{ROOT}/docs/moved")
     ov.mv(f"{ROOT}/docs/d2/f2.md", f"{ROOT}/docs/d4/renamed.md")
+    ov.add_resource(folder / "d0", to=f"{ROOT}/copy")
     ov.wait_processed(60)
-    # Summaries name what is below them; no passage of a file is made anew.
-    assert [text for text in embedder.texts if text.startswith("Page")] == []
+    # No passage of a file is made anew; only the summaries of the directories whose listing changed.
+    assert embedder.texts
+    changed_directories = {"docs", "moved", "d2", "d4", "copy", "resources", ""}
+    assert {text.split("\n")[0] for text in embedder.texts} <= changed_directories
 
 
 def test_a_poisoned_passage_is_listed_and_ends_no_wait(ov: OpenViking, embedder: HashEmbedder) -> None:
@@ -135,7 +138,9 @@ def test_a_poisoned_passage_is_listed_and_ends_no_wait(ov: OpenViking, embedder:
     refused = [one for one in embedding["refused"] if one["uri"].endswith(".md")]
     assert refused == [{"uri": f"{ROOT}/d/f7.md", "lines": [1, 1], "error": "the text is poisoned"}]
     assert embedding["state"] == "ready"
-    assert ov.find("word7", level=2).hits[0].uri == f"{ROOT}/d/f7.md"
+    best = ov.find("word7 word8", level=2, explain=True).hits
+    assert {hit.uri: hit.explain[-1] for hit in best if hit.explain}[f"{ROOT}/d/f7.md"] == ("vectors:none", 0.0)
+    assert embedding["refused_total"] == len(embedding["refused"])
     calls = embedder.calls
     ov.wait_processed(60)
     assert embedder.calls == calls
@@ -150,10 +155,14 @@ def test_another_model_starts_anew_while_words_answer(place: Path, ov: OpenVikin
         assert again.status()["embedding"]["have"] == 0
         found = again.find("penguins", level=2)
         assert (len(found), found.vectors.have, found.vectors.of, other.questions) == (1, 0, 1, [])
+        [missing] = found.degraded
+        assert missing.stage == "vectors"
+        assert missing.reason == "no vector is made with another yet; those of hash can't be used"
         again.wait_processed(60)
         assert state(again) == (have, have, 0)
         assert sorted(other.texts) == sorted(embedder.texts)
-        assert again.find("penguins", level=2).vectors.have == 1
+        found = again.find("penguins", level=2)
+        assert (found.vectors.have, found.degraded) == (1, ())
         again.write(f"{ROOT}/b.md", "gulls\n", "create")
     assert ov.status()["waiting"]["vectors"] == 1
     ov.wait_processed(60)
@@ -197,7 +206,7 @@ def test_the_thread_of_the_lane_does_it_all_by_itself(place: Path, embedder: Has
 
 @pytest.mark.parametrize("wrong", ["openai", "", "BUILTIN"])
 def test_an_embedder_by_an_unknown_name_is_refused(tmp_path: Path, wrong: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"embedder is .*'builtin', 'none'"):
+    with pytest.raises(InvalidArgumentError, match=r"embedder is .*'builtin', 'none'.* in ov\.conf"):
         OpenViking(tmp_path / "data", embedder=wrong)
 
 
@@ -219,7 +228,7 @@ def test_a_wait_says_what_is_missing_and_nothing_is_lost(ov: OpenViking, embedde
     status = ov.status()["embedding"]
     assert (status["state"], status["error"]) == ("failing", "stub: connection refused")
     assert len(ov.find("zorblax", level=2)) == 1
-    assert embedder.calls <= 3
+    assert embedder.calls <= 4
     embedder.error = None
     assert ov.wait_processed(60)["embedding"]["state"] == "ready"
     assert state(ov)[2] == 0
@@ -232,7 +241,8 @@ def test_an_error_for_good_ends_a_wait_without_a_limit(ov: OpenViking, embedder:
         with pytest.raises(UnavailableError, match=r"\d+ vectors \(embedder: stub: HTTP 403: no such key\)") as caught:
             ov.wait_processed()
         assert caught.value.details["missing"]["vectors"] >= 1
-    assert embedder.calls <= 2
+    # The passages, the text that tells an outage from them, and that text alone when somebody waits again.
+    assert embedder.calls <= 3
     embedder.error = None
     assert ov.wait_processed()["waiting"] == {}
 
@@ -274,3 +284,19 @@ def test_an_interrupted_wait_loses_nothing(ov: OpenViking, embedder: HashEmbedde
         ov.wait_processed(progress=interrupted)
     assert ov.wait_processed(30)["waiting"] == {}
     assert len(embedder.texts) == len(set(embedder.texts))
+
+
+def test_a_wait_for_a_path_is_not_for_what_others_queue_there_meanwhile(ov: OpenViking, embedder: HashEmbedder) -> None:
+    """Each call of the model sees one more file written below the path: without a bound the wait would never end."""
+    written: list[int] = []
+
+    def another(_: Sequence[str]) -> None:
+        number = len(written)
+        written.append(number)
+        if number < 200:
+            ov.write(f"{ROOT}/d/more{number}.md", f"gulls {number}\n", "create")
+
+    embedder.before = another
+    ov.write(f"{ROOT}/d/own.md", "zorblax\n", "create", wait=True, timeout=30)
+    assert len(written) < 50
+    embedder.before = None

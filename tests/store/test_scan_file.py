@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import random
 import resource
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -190,7 +192,7 @@ def test_something_else_in_its_place(
     file_of(place).write_bytes(os.urandom(len(whole)))
     assert answer(opened()) == right
     file_of(place).write_bytes(whole)
-    monkeypatch.setattr(cache_file, "FORMAT", 2)
+    monkeypatch.setattr(cache_file, "FORMAT", cache_file.FORMAT + 1)
     caplog.clear()
     store = opened()
     assert answer(store) == right
@@ -290,3 +292,16 @@ def test_what_a_process_that_died_left_is_removed(place: Path, opened: Opened) -
     answer(store)
     store.vectors.keep_cache()
     assert sorted(path.name for path in place.glob("scan-*")) == sorted([fresh.name, file_of(place).name])
+
+
+@pytest.mark.parametrize("noted", ["not json", "[1]", '{"fp": 3}', "3"])
+def test_a_note_of_stamps_that_makes_no_sense_is_none(right: Answer, place: Path, opened: Opened, noted: str) -> None:
+    with contextlib.closing(sqlite3.connect(place / "store.db")) as connection, connection:
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'scan'", (noted,))
+    assert answer(opened()) == right
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(right: Answer, place: Path, opened: Opened) -> None:
+    file_of(place).unlink(missing_ok=True)
+    os.mkfifo(file_of(place))
+    assert answer(opened()) == right

@@ -70,6 +70,11 @@ def directions(digest: bytes) -> NDArray[np.float32]:
     return np.asarray(values / np.linalg.norm(values, axis=1, keepdims=True), np.float32)
 
 
+def settled(digest: bytes) -> bool:
+    """Whether the model can say nothing of a content."""
+    return digest[1] % 4 == 0
+
+
 def score(_type: str, words: float, cosine: float | None) -> float:
     return words if cosine is None else (2 + cosine) / 4
 
@@ -116,10 +121,11 @@ def expected(view: SqliteView, asked: NDArray[np.float32], scope: Scope) -> tupl
         for passage in view.passages(node):
             if scope.levels and passage.level not in scope.levels:
                 continue
-            of += 1
-            if passage.hash in stored:
+            vector = stored.get(passage.hash)
+            of += vector != b""
+            if vector:
                 have += 1
-                vectors = np.frombuffer(stored[passage.hash], "<f2").reshape(-1, MODEL.dimension).astype(np.float64)
+                vectors = np.frombuffer(vector, "<f2").reshape(-1, MODEL.dimension).astype(np.float64)
                 cosine = round(float((vectors @ asked.astype(np.float64)).max()), 9)
                 found.append((-cosine, node.path, passage.level, passage.start, passage.id))
     best: dict[tuple[str, int], tuple[Any, ...]] = {}
@@ -157,7 +163,7 @@ def living(
 ) -> Iterator[tuple[int | float | bytes, ...]]:
     for rows, alive in parts:
         for number in np.flatnonzero(alive):
-            vector = int(rows.vector[number]) if rows.vector[number] <= newest else 0
+            vector = int(rows.vector[number]) if abs(rows.vector[number]) <= newest else 0
             if (vector or not rows.window[number]) and (rows.level[number] == 2 or rows.directory[number] not in stale):
                 place = (
                     rows.passage, rows.window, rows.node, rows.directory, rows.level, rows.updated_at, rows.created_at
@@ -221,7 +227,7 @@ class World:
 
     def embed(self, count: int) -> None:
         claimed = self._stores[1].vectors.claim(MODEL.fingerprint, count)
-        made = [MadeVector(one.hash, one.lease, directions(one.hash)) for one in claimed]
+        made = [MadeVector(one.hash, one.lease, directions(one.hash)[settled(one.hash) * 3 :]) for one in claimed]
         self._stores[1].vectors.put(MODEL.fingerprint, made)
 
     def purge(self) -> None:

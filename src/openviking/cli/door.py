@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ def opened(invocation: Invocation, *, create: bool = False) -> Iterator[OpenViki
         raise click.UsageError(f"--path {str(directory)!r} is not a directory.")
     from openviking import OpenViking
 
+    # What is logged is shown by status; standard error is for one error, and in JSON for one line.
+    logging.getLogger("openviking").addHandler(logging.NullHandler())
     account, user = invocation.account or "default", invocation.user or "default"
     with OpenViking(directory, account=account, user=user, config=invocation.config, workers=0, create=create) as store:
         yield store

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from openviking.cli.output import write_json
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
 
 
 def report(
@@ -45,20 +46,33 @@ def report(
     screen.line((foot, "bad"))
 
 
-def suggestions(code: str, details: dict[str, Any]) -> list[str]:
+def interrupted(invocation: Invocation) -> None:
+    """Write that the call was interrupted, and what that means for what it did."""
+    if invocation.json:
+        report(invocation, "INTERRUPTED", invocation.interrupted or "interrupted")
+        return
+    screen = Screen(sys.stderr)
+    screen.line("interrupted")
+    if invocation.interrupted:
+        screen.line((invocation.interrupted, "warn"), wrap=True)
+
+
+def suggestions(invocation: Invocation, code: str, details: dict[str, Any]) -> list[str]:
     """The commands that may help after an error of the store, ready to be pasted into a shell."""
     resource = str(details.get("resource") or details.get("uri") or "")
+    line = invocation.command_line
     if code == "NOT_FOUND" and details.get("type") in {"file", "directory", "node"} and "/" in resource.rstrip("/"):
         parent = resource.rstrip("/").rpartition("/")[0]
-        return [f"try: ov ls {shlex.quote(parent if not parent.endswith('/') else parent + '/')}"]
+        return [f"try: {line('ls', parent if not parent.endswith('/') else parent + '/')}"]
     if details.get("type") == "OpenViking data":
-        return [f"add something first: ov --path {shlex.quote(resource)} add-resource FOLDER"]
+        there = replace(invocation, path=resource)
+        return [f"add something first: {there.command_line('add-resource', 'FOLDER')}"]
     if code == "INVALID_URI":
-        return ["try: ov ls"]
+        return [f"try: {line('ls')}"]
     if details.get("expected_flag") == "recursive":
-        return [f"try: ov rm --recursive {shlex.quote(resource)}"]
+        return [f"try: {line('rm', '--recursive', resource)}"]
     if details.get("expected") == "file" and details.get("actual") == "directory":
-        return [f"try: ov overview {shlex.quote(resource)}", f"try: ov ls {shlex.quote(resource)}"]
-    if code == "DEADLINE_EXCEEDED":
-        return ["what is done stays; try: ov wait"]
+        return [f"try: {line('overview', resource)}", f"try: {line('ls', resource)}"]
+    if "missing" in details or code == "DEADLINE_EXCEEDED":
+        return [f"what is done stays; try: {line('wait')}"]
     return []

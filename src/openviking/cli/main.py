@@ -77,9 +77,12 @@ def _call(arguments: Sequence[str]) -> int:
         failures.report(invocation, code, error.format_message(), hints=_usage(error))
         return failures.EXIT_USAGE
     except OpenVikingError as error:
-        hints = failures.suggestions(error.code, error.details)
+        hints = failures.suggestions(invocation, error.code, error.details)
         failures.report(invocation, error.code, error.message, error.details, hints)
         return failures.EXIT_FAILURE
+    except KeyboardInterrupt:
+        failures.interrupted(invocation)
+        return failures.EXIT_INTERRUPTED
     except UnicodeEncodeError:
         failures.report(invocation, "INVALID_ARGUMENT", "An argument has bytes that are no text in UTF-8.")
         return failures.EXIT_USAGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ class Invocation:
     """What the global options of one call say; None means that an option was not given.
 
     ``output`` is ``table`` or ``json``; ``compact`` asks for one line of JSON in an envelope (default) instead of
-    the bare result on many lines. ``progress`` is None for "if a person is watching".
+    the bare result on many lines. ``progress`` is None for "if a person is watching". ``interrupted`` is what is to be
+    said if the call is interrupted now.
     """
 
     output: str | None = None
@@ -33,6 +35,13 @@ class Invocation:
     actor_peer_id: str | None = None
     progress: bool | None = None
     verbose: bool = False
+    interrupted: str = ""
+
+    def command_line(self, *words: str) -> str:
+        """``ov`` with ``words`` on the same data as this call, ready to be pasted into a shell."""
+        same = {"--path": self.path, "--config": self.config, "--account": self.account, "--user": self.user}
+        options = [part for name, value in same.items() if value for part in (name, value)]
+        return shlex.join(["ov", *options, *words])
 
     @property
     def json(self) -> bool:

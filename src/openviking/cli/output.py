@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openviking.cli.options import Invocation
+    from openviking.errors import OpenVikingError
 
 
 class Output:
@@ -36,6 +37,11 @@ class Output:
         from openviking.cli.views.cells import rows
 
         self.result(values, lambda screen: rows(screen, values))
+
+    def done(self, error: OpenVikingError) -> None:
+        """Write what a call did before the wait for what follows from it failed; in JSON the error says it."""
+        if "done" in error.details and not self.invocation.json:
+            self.rows(error.details["done"])
 
     def values(self, value: Any) -> None:
         """Write a value as JSON, or bare: a list one element a line."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from openviking.cli.screen import harmless
@@ -33,6 +35,23 @@ def shown_progress(invocation: Invocation, title: str) -> Iterator[Callable[[Pro
             yield show
 
 
+class Counted:
+    """Keeps for an interruption how far the vectors are, while it passes what is told to ``show``."""
+
+    def __init__(self, invocation: Invocation, show: Callable[[Progress], None] | None) -> None:
+        self._invocation = invocation
+        self._show = show
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage == "embedding":
+            self._invocation.interrupted = (
+                f"{progress.done:,} of {progress.total:,} vectors are made and stay; nothing is lost, and this goes on: "
+                + self._invocation.command_line("wait")
+            )
+        if self._show is not None:
+            self._show(progress)
+
+
 class _StageLines:
     def __init__(self) -> None:
         self._stage: str | None = None
@@ -50,13 +69,41 @@ def _bar(title: str) -> Iterator[Callable[[Progress], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-    with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.fields[pace]}", markup=False), TimeElapsedColumn(),
+    )  # fmt: skip
+    pace = Pace()
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, pace="")
 
         def show(progress: Progress) -> None:
             stage = LABELS.get(progress.stage, progress.stage)
             trouble = f" ({harmless(progress.name)})" if progress.stage == "embedding" and progress.name else ""
-            bar.update(task, description=stage + trouble, completed=progress.done, total=progress.total or None)
+            bar.update(
+                task, description=stage + trouble, completed=progress.done, total=progress.total or None,
+                pace=pace.told(progress, time.monotonic()),
+            )  # fmt: skip
 
         yield show
+
+
+class Pace:
+    """How fast a stage goes and how long it still takes, by its mean since it began."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._done = 0
+        self._began = 0.0
+
+    def told(self, progress: Progress, now: float) -> str:
+        """Such as ``14/s, 0:01:05 left``; empty while nothing can be said. ``now`` in seconds."""
+        if progress.stage != self._stage:
+            self._stage, self._done, self._began = progress.stage, progress.done, now
+        done, seconds = progress.done - self._done, now - self._began
+        if done <= 0 or seconds < 1:
+            return ""
+        rate = done / seconds
+        pace = f"{rate:.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        left = round((progress.total - progress.done) / rate)
+        return f"{pace}, {timedelta(seconds=left)} left" if progress.total > progress.done else pace

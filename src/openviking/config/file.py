@@ -56,6 +56,7 @@ class _Reader:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._unused: list[str] = []
 
     def settings(self, env: Mapping[str, str], home: Path) -> Settings:
         held: dict[str, dict[str, Any]] = {
@@ -76,6 +77,8 @@ class _Reader:
             ),
             retrieval=_retrieval(held["retrieval"], held["vectordb"].get("sparse_weight")),
             server=ServerSettings(**held["server"]),
+            file=self._file,
+            unused=tuple(self._unused),
         )
         return replace(settings, path=_expanded(held[""]["path"], home)) if held[""] else settings
 
@@ -95,6 +98,9 @@ class _Reader:
         return replace(breaker, max_reset_timeout=breaker.reset_timeout)
 
     def _parsed(self, env: Mapping[str, str]) -> dict[str, Any]:
+        if self._file.exists() and not (self._file.is_file() or self._file.is_dir()):
+            # Opening a pipe would wait for somebody to write into it.
+            self._fail("is no file")
         try:
             with self._file.open("rb") as opened:
                 data = opened.read(MAX_BYTES + 1)
@@ -134,6 +140,9 @@ class _Reader:
                 yield from self._walk(value or {}, path)
             elif section or name not in UNUSED:
                 self._unknown(section, name)
+            elif value is not None:
+                self._refuse_encryption(name, value)
+                self._unused.append(name)
 
     def _setting(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
         key = KEYS[path]
@@ -141,8 +150,19 @@ class _Reader:
             checked = key.check(value)
         except ValueError as error:
             self._refuse(path, value, str(error), secret=key.secret)
+        if key.unused:
+            self._unused.append(path)
         if key.setting is not None:
             yield key.setting, checked
+
+    def _refuse_encryption(self, name: str, value: Any) -> None:
+        """Of all that has no effect this must not pass: who asks for it believes that nobody can read the data."""
+        if name == "encryption" and (value.get("enabled") if isinstance(value, dict) else value):
+            self._fail(
+                "asks for encryption, and this version does not encrypt what it stores: encryption.enabled must be false"
+                " or left out",
+                key="encryption.enabled",
+            )
 
     def _distinct(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         told = dict(pairs)

@@ -16,11 +16,15 @@ Check = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a key holds and the setting it is, None if this version does nothing with it. Secrets are never shown."""
+    """What a key holds and the setting it is, None if it sets nothing. Secrets are never shown.
+
+    ``unused``: the documented format has it, and in this version it has no effect.
+    """
 
     check: Check
     setting: str | None = None
     secret: bool = False
+    unused: bool = False
 
 
 def _whole(low: int, high: int) -> Check:
@@ -51,6 +55,11 @@ def _no_blank(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a text that is not blank")
     return value
+
+
+def _provider(value: Any) -> str:
+    name = str(_no_blank(value)).strip().lower()
+    return "builtin" if name == "local" else name
 
 
 def _visible(value: Any) -> str:
@@ -159,6 +168,10 @@ def _absent(why: str) -> Key:
     return Key(check, secret=True)
 
 
+def _unused(check: Check) -> Key:
+    return Key(check, unused=True)
+
+
 _LATER: Final = "this version does not have it"
 _OTHER_PROTOCOL: Final = "it belongs to a protocol that this version does not speak"
 _DENSE: Final = "embedding.dense."
@@ -171,7 +184,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "embedding.circuit_breaker.failure_threshold": Key(_whole(1, 1000), "circuit_breaker.failure_threshold"),
     "embedding.circuit_breaker.reset_timeout": Key(_number(0.05, 86_400), "circuit_breaker.reset_timeout"),
     "embedding.circuit_breaker.max_reset_timeout": Key(_number(0.05, 86_400), "circuit_breaker.max_reset_timeout"),
-    _DENSE + "provider": Key(_no_blank, "embedding.provider"),
+    _DENSE + "provider": Key(_provider, "embedding.provider"),
     _DENSE + "model": Key(_no_blank, "embedding.model"),
     _DENSE + "model_id": Key(_no_blank, "embedding.model_id"),
     _DENSE + "api_base": Key(_text, "embedding.api_base"),
@@ -203,19 +216,19 @@ KEYS: Final[Mapping[str, Key]] = {
     "embedding.sparse": _absent("the words are indexed without a model"),
     "embedding.hybrid": _absent("the words are indexed without a model"),
     "retrieval.dense_weight": Key(_number(0, 1), "retrieval.dense_weight"),
-    "retrieval.hotness_alpha": Key(_number(0, 1)),
-    "retrieval.score_propagation_alpha": Key(_number(0, 1)),
-    "retrieval.enable_intent": Key(_flag),
-    "retrieval.recall_intent_timeout_s": Key(_number(0, 3600)),
-    "retrieval.recall_rewrite_timeout_s": Key(_number(0, 3600)),
+    "retrieval.hotness_alpha": _unused(_number(0, 1)),
+    "retrieval.score_propagation_alpha": _unused(_number(0, 1)),
+    "retrieval.enable_intent": _unused(_flag),
+    "retrieval.recall_intent_timeout_s": _unused(_number(0, 3600)),
+    "retrieval.recall_rewrite_timeout_s": _unused(_number(0, 3600)),
     "storage.workspace": Key(_no_blank, "path"),
-    "storage.skip_process_lock": Key(_flag),
-    "storage.agfs": Key(_object),
-    "storage.transaction": Key(_object),
-    "storage.task_tracker": Key(_object),
+    "storage.skip_process_lock": _unused(_flag),
+    "storage.agfs": _unused(_object),
+    "storage.transaction": _unused(_object),
+    "storage.task_tracker": _unused(_object),
     "storage.vectordb.backend": Key(_one_of("local", meaning=", the only one of this version")),
-    "storage.vectordb.name": Key(_text),
-    "storage.vectordb.project_name": Key(_text),
+    "storage.vectordb.name": _unused(_text),
+    "storage.vectordb.project_name": _unused(_text),
     "storage.vectordb.url": _absent('it belongs to the backend "http", which this version does not have'),
     "storage.vectordb.distance_metric": Key(_one_of("cosine", meaning=", the only one of this version")),
     "storage.vectordb.dimension": Key(_whole(0, 16_384), "vectordb.dimension"),

@@ -35,13 +35,14 @@ class EmbeddingSettings:
     ``dimension`` 0 takes what the model gives. Texts of more than ``max_input_tokens`` (estimated) are embedded in
     parts. ``cosine_range`` are the cosines that mean "nothing in common" and "the same", None for what suits the
     model's family. ``query_param`` and ``document_param`` are sent beside a question or stored texts, ``extra_body``
-    beside both. Vectors are kept under ``model_id``; empty: the model's name and the host it was asked at.
+    beside both. Vectors are kept under ``model_id``; empty: the model's name and the host it was asked at. What may hold
+    a secret is not in the ``repr``: key, address, headers, body.
     """
 
     provider: str = "builtin"
     model: str = ""
     model_id: str = ""
-    api_base: str = ""
+    api_base: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
     dimension: int = 0
     batch_size: int = 32
@@ -57,7 +58,7 @@ class EmbeddingSettings:
     cosine_range: tuple[float, float] | None = None
     encoding_format: str = "float"
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     threads: int = 0
     circuit_breaker: BreakerSettings = field(default_factory=BreakerSettings)
 
@@ -66,8 +67,9 @@ class EmbeddingSettings:
 class RetrievalSettings:
     """How words and vectors are weighed.
 
-    ``dense_weight`` is the vectors' share, 0 for words alone, 1 for vectors alone; None: 0.35 for memories, 0.7 for
-    resources and skills.
+    ``dense_weight`` is the vectors' share, 0 for words alone, 1 for vectors alone. None: for a question in a whole
+    sentence 0.35 for memories and 0.7 for resources and skills, for a shorter one less, down to 0.2 for a single word or
+    an exact name (`openviking.index.fusion.fusion`).
     """
 
     dense_weight: float | None = None
@@ -101,7 +103,8 @@ class Settings:
 
     ``path`` is the data directory. ``workers`` threads do background work (0: only `wait_processed` does it).
     ``grep_timeout`` are the seconds that one pattern may burn beyond a plain scan. ``poll_interval`` are the seconds
-    between looks for work that another process queued.
+    between looks for work that another process queued. ``file`` is the configuration file that was read, None without
+    one; ``unused`` are the keys in it that have no effect in this version.
     """
 
     path: Path = field(default_factory=lambda: Path(DEFAULT_PATH).expanduser())
@@ -111,3 +114,5 @@ class Settings:
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
+    file: Path | None = field(default=None, compare=False)
+    unused: tuple[str, ...] = field(default=(), compare=False)

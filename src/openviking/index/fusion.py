@@ -32,6 +32,9 @@ SAME: Final = 1 - 1e-6
 PENDING: Final = "vectors:pending"
 """The name of the contribution of a vector that is yet to be made."""
 
+NONE: Final = "vectors:none"
+"""The same of a vector that will never be made, because the model refused the passage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
@@ -60,16 +63,17 @@ class Fusion:
         return 0.0 if self.model is None else min(self.model.similarity(cosine), SAME)
 
     def parts(
-        self, context_type: str, terms: Sequence[tuple[str, float]], cosine: float | None
+        self, context_type: str, terms: Sequence[tuple[str, float]], cosine: float | None, *, settled: bool = False
     ) -> list[tuple[str, float]]:
         """What `score` is made of, by name: each matched term with its share, the largest first, then the vectors.
 
-        Where the query has a vector and the passage has none yet, `PENDING` stands for it with the value 0.
+        Where the query has a vector and the passage has none yet, `PENDING` stands for it with the value 0; one that is
+        ``settled`` gets none.
         """
         weight = 0.0 if cosine is None or self.model is None else self.weight(context_type)
         shares = sorted(terms, key=lambda pair: (-pair[1], pair[0]))
         parts = [(f"words:{term}", (1 - weight) * share) for term, share in shares] if weight < 1 else []
-        if self.model is not None:
+        if self.model is not None and not (settled and cosine is None):
             parts.append((PENDING, 0.0) if cosine is None else ("vectors", weight * self.similarity(cosine)))
         return parts
 

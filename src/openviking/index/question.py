@@ -14,7 +14,7 @@ import regex
 from openviking.index.analyse import count_unspaced, words_asked
 
 MOSTLY: Final = 1 / 3
-"""The share of unspaced letters from which on a query is mostly in such a script: one letter says as much as a syllable
+"""The share of unspaced letters from which on a text is mostly in such a script: one letter says as much as a syllable
 or a word of another."""
 
 UNSPACED_LETTERS: Final = 2
@@ -23,11 +23,11 @@ UNSPACED_LETTERS: Final = 2
 SENTENCE: Final = 3
 """Words from which on a query says enough for a model of meaning."""
 
-_IDENTIFIER = regex.compile(
-    r"(?=.*\p{L})(?=.*\d)|\d\.\d|_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}{2}|\p{L}\.\p{L}{2}|[+#]$", regex.DOTALL
-)
+_LETTER = regex.compile(r"\p{L}")
+_DIGIT = regex.compile(r"\d")
+_IDENTIFIER = regex.compile(r"\d\.\d|_|\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}{2}|\p{L}\.\p{L}{2}|[+#]$")
 _ORDINAL = regex.compile(r"\d+(?:st|nd|rd|th|s)", regex.IGNORECASE)
-_QUOTED = regex.compile(r'"([^"]+)"|\u201c([^\u201d]+)\u201d|\u300c([^\u300d]+)\u300d|`([^`]+)`')
+_QUOTED = regex.compile(r'"([^"]+)"|\u201c([^\u201c\u201d]+)\u201d|\u300c([^\u300c\u300d]+)\u300d|`([^`]+)`')
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,16 @@ def question(text: str) -> Question:
         words += worth
         if word in named or _is_exact(word):
             exact += worth
-    letters = sum(1 for char in text if char.isalnum())
-    unspaced = count_unspaced(text) > MOSTLY * letters
-    return Question(words, exact, tuple(part for part in quoted if len(part.split()) > 1), unspaced)
+    return Question(words, exact, tuple(part for part in quoted if len(part.split()) > 1), mostly_unspaced(text))
+
+
+def mostly_unspaced(text: str) -> bool:
+    """Whether ``text`` is mostly written in a script without blanks, such as Chinese."""
+    if text.isascii():
+        return False
+    return count_unspaced(text) > MOSTLY * sum(1 for char in text if char.isalnum())
 
 
 def _is_exact(word: str) -> bool:
-    return _IDENTIFIER.search(word) is not None and _ORDINAL.fullmatch(word) is None
+    mixed = _LETTER.search(word) is not None and _DIGIT.search(word) is not None
+    return (mixed or _IDENTIFIER.search(word) is not None) and _ORDINAL.fullmatch(word) is None

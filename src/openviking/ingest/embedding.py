@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from openviking.errors import OpenVikingError, UnavailableError
+from openviking.index.question import mostly_unspaced
 from openviking.ingest.prepare import content_hash, embedded_text, embedded_texts
 from openviking.model.embedding import EmbeddingModel
-from openviking.providers.embedder import Embedder, Refused
+from openviking.providers.embedder import HARMLESS, Embedder, Refused, Unmade, real_numbers
 from openviking.store.port import AccountStore, View
-from openviking.store.vectors import MadeVector, PendingPassage
+from openviking.store.vectors import LOST, MadeVector, PendingPassage
 from openviking.uri import from_path
 
 if TYPE_CHECKING:
     from openviking.providers.embedder import Vector
-
-BLANK: Final = "there is no text in it"
-"""Why a passage of white space alone gets no vector."""
-
-LOST: Final = "its text can't be read from the store"
-"""Why a passage gets no vector whose text is not what it was indexed from, also after a while."""
 
 LATER_MS: Final = 2_000
 """After this a passage is looked at again whose file is being changed or prepared anew."""
 
 MOST_LOOKS: Final = 4
 REMEMBERED: Final = 10_000
+
+LONGEST_AWAY_MS: Final = 300_000
+"""The passages of a content that the store can't read are looked at again after longer and longer, up to this."""
+
+MOST_ATTEMPTS: Final = 4
+"""A passage that failed so often, at last alone, while the model answered another text, is refused."""
+
+PROOF_S: Final = 20.0
+"""So long a model has to answer the text that tells an outage from passages that can't be embedded."""
 
 KEPT_CHARS: Final = 32_000_000
 """Of a file that had to be parsed once more, so much is kept for its next passages."""
@@ -45,40 +50,64 @@ class PassageTexts:
     """What a model reads of passages, rebuilt from what is stored and proved by their hashes.
 
     For one thread; it keeps the last file that had to be parsed, because the passages of a file come together.
+    ``away`` is why the store could not read a text when last it could not.
     """
 
     def __init__(self) -> None:
+        self.away: OpenVikingError | None = None
+        self._away: dict[bytes, tuple[int, float]] = {}
         self._parsed: tuple[bytes, str] | None = None
         self._texts: dict[bytes, str] = {}
         self._looks: dict[bytes, int] = {}
 
-    def settle(self, store: AccountStore, fingerprint: str, claimed: Sequence[PendingPassage]) -> list[Readable]:
+    def settle(self, store: AccountStore, model: EmbeddingModel, claimed: Sequence[PendingPassage]) -> list[Readable]:
         """The passages that the model is to read; of the others it is reported to the store what becomes of them.
 
-        A blank passage is refused. One whose text can't be proved is given back for later, and refused when that has
-        not helped a few times: a file is being changed, or waits to be prepared by this version of the parsers.
+        One of which the model can say nothing (`can_read`) is settled without a vector. One whose text can be read and
+        not be proved is given back for later, and refused when that has not helped a few times: a file is being changed,
+        or waits to be prepared by this version of the parsers. One that the store can't read is given back, for longer and
+        longer as long as no passage of its content can be read, and never refused for that.
         """
         texts = self.of(store, claimed)
-        readable: list[Readable] = []
-        refused: list[MadeVector] = []
+        to_read: list[Readable] = []
+        settled: list[MadeVector] = []
         later: list[PendingPassage] = []
+        away: dict[bytes, list[PendingPassage]] = {}
         for passage, text in zip(claimed, texts, strict=True):
-            if text is not None and text.strip():
-                readable.append(Readable(passage, text))
+            if isinstance(text, OpenVikingError):
+                self.away = text
+                away.setdefault(passage.node.text_hash or b"", []).append(passage)
+                continue
+            self._away.pop(passage.node.text_hash or b"", None)
+            if text is not None and can_read(model, text):
+                to_read.append(Readable(passage, text))
             elif text is not None:
-                refused.append(MadeVector(passage.hash, passage.lease, None, BLANK))
-            elif self._looked(passage.hash) >= MOST_LOOKS:
-                refused.append(MadeVector(passage.hash, passage.lease, None, LOST))
+                settled.append(MadeVector(passage.hash, passage.lease, _nothing(model)))
+            elif _counted(self._looks, passage.hash) >= MOST_LOOKS:
+                settled.append(MadeVector(passage.hash, passage.lease, None, LOST))
             else:
                 later.append(passage)
-        if refused:
-            store.vectors.put(fingerprint, refused)
+        if settled:
+            store.vectors.put(model.fingerprint, settled)
         if later:
-            store.vectors.give_back(fingerprint, later, retry_in=LATER_MS)
-        return readable
+            store.vectors.give_back(model.fingerprint, later, retry_in=LATER_MS)
+        for content, passages in away.items():
+            store.vectors.give_back(model.fingerprint, passages, retry_in=self._pause(content))
+        return to_read
 
-    def of(self, store: AccountStore, passages: Sequence[PendingPassage]) -> list[str | None]:
-        """The text of each passage, None where what is stored does not give it."""
+    def _pause(self, content: bytes) -> int:
+        """Milliseconds until a content is looked at again that the store can't read: twice those that are over now."""
+        pause, until = self._away.get(content, (0, 0.0))
+        now = time.monotonic()
+        if now >= until:
+            pause = min(max(2 * pause, LATER_MS), LONGEST_AWAY_MS)
+            until = now + pause / 1000
+            _make_room(self._away, content)
+            self._away[content] = pause, until
+        return int((until - now) * 1000)
+
+    def of(self, store: AccountStore, passages: Sequence[PendingPassage]) -> list[str | UnavailableError | None]:
+        """The text of each passage, None where what is stored does not give it, or why it can't be read at present."""
         with store.read() as view:
             found = [_stored_text(view, passage) for passage in passages]
         return [
@@ -86,7 +115,7 @@ class PassageTexts:
             for passage, text in zip(passages, found, strict=True)
         ]
 
-    def _parsed_text(self, store: AccountStore, passage: PendingPassage) -> str | None:
+    def _parsed_text(self, store: AccountStore, passage: PendingPassage) -> str | UnavailableError | None:
         """The text from parsing the file once more: markup is left out of it, or the file was indexed differently."""
         node = passage.node
         if node.text_hash is None:
@@ -95,6 +124,8 @@ class PassageTexts:
             try:
                 with store.read() as view:
                     text = view.text(node)
+            except UnavailableError as error:
+                return error
             except OpenVikingError:
                 return None
             self._texts = embedded_texts(node.name, text or "")
@@ -105,28 +136,73 @@ class PassageTexts:
             self._texts = {}
         return found
 
-    def _looked(self, digest: bytes) -> int:
-        """How often the text of this passage was looked for in vain, this time included."""
-        if len(self._looks) >= REMEMBERED and digest not in self._looks:
-            self._looks.pop(next(iter(self._looks)))
-        self._looks[digest] = self._looks.get(digest, 0) + 1
-        return self._looks[digest]
+
+def can_read(model: EmbeddingModel, text: str) -> bool:
+    """Whether ``model`` can say anything of a passage: not of a blank one, nor a model of English of one in Chinese.
+
+    It places what it can't read near anything, so that no cosine at all is better.
+    """
+    return bool(text.strip()) and (model.multilingual or not mostly_unspaced(text))
+
+
+def _nothing(model: EmbeddingModel) -> Vector:
+    import numpy as np  # noqa: PLC0415
+
+    return np.zeros((0, model.dimension), np.float32)
 
 
 def made_vectors(
     embedder: Embedder, model: EmbeddingModel, readable: Sequence[Readable], timeout: float
-) -> list[MadeVector]:
-    """What one call of the model makes of passages, in order.
+) -> tuple[list[MadeVector], OpenVikingError | None]:
+    """What one call of the model makes of passages, in order; and why not of all, if not.
 
     Raises what `Embedder.passages` raises, and `UnavailableError` for vectors that are not of this model.
     """
     made = embedder.passages([one.text for one in readable], timeout=timeout)
     if len(made) != len(readable):
         raise _wrong(model, f"gave {len(made)} vectors for {len(readable)} texts")
-    return [_made(model, one.passage, vector) for one, vector in zip(readable, made, strict=True)]
+    failed = next((one.error for one in made if isinstance(one, Unmade)), None)
+    found = [
+        _made(model, one.passage, vector)
+        for one, vector in zip(readable, made, strict=True)
+        if not isinstance(vector, Unmade)
+    ]
+    return found, failed
 
 
-def _stored_text(view: View, passage: PendingPassage) -> str | None:
+def prove_alive(embedder: Embedder, model: EmbeddingModel, timeout: float) -> None:
+    """Have the model make a vector of a text that every model takes; raises what keeps it from that."""
+    [made] = embedder.passages([HARMLESS], timeout=min(timeout, PROOF_S))
+    if isinstance(made, Unmade):
+        raise made.error
+    if isinstance(made, Refused):
+        raise _wrong(model, f"refuses every text: {made.reason}")
+    _checked(model, made)
+
+
+def settle_failed(
+    store: AccountStore, fingerprint: str, failed: Sequence[PendingPassage], error: OpenVikingError
+) -> None:
+    """Put off passages that failed while the model answered another text; one that failed often is refused for it."""
+    if len(failed) == 1 and failed[0].attempts + 1 >= MOST_ATTEMPTS:
+        store.vectors.put(fingerprint, [MadeVector(failed[0].hash, failed[0].lease, None, error.message)])
+    else:
+        store.vectors.give_back(fingerprint, failed, failed=True)
+
+
+def _make_room(kept: dict[bytes, Any], digest: bytes) -> None:
+    if len(kept) >= REMEMBERED and digest not in kept:
+        kept.pop(next(iter(kept)))
+
+
+def _counted(counts: dict[bytes, int], digest: bytes) -> int:
+    """How often something was met, this time included; of much only the last is remembered."""
+    _make_room(counts, digest)
+    counts[digest] = counts.get(digest, 0) + 1
+    return counts[digest]
+
+
+def _stored_text(view: View, passage: PendingPassage) -> str | UnavailableError | None:
     """The text from the passage's place in the file or sidecar, None if its hash does not prove it."""
     node, title = passage.node, passage.title
     try:
@@ -139,6 +215,8 @@ def _stored_text(view: View, passage: PendingPassage) -> str | None:
             sidecars = view.sidecars(node.path)
             whole = "" if sidecars is None else sidecars.abstract if passage.level == 0 else sidecars.overview
             body = whole.encode()[passage.start : passage.end].decode("utf-8", "replace")
+    except UnavailableError as error:
+        return error
     except OpenVikingError:
         return None
     parts = (title, passage.breadcrumb, passage.symbol, body)
@@ -147,10 +225,18 @@ def _stored_text(view: View, passage: PendingPassage) -> str | None:
 
 def _made(model: EmbeddingModel, passage: PendingPassage, vector: Vector | Refused) -> MadeVector:
     if isinstance(vector, Refused):
-        return MadeVector(passage.hash, passage.lease, None, vector.reason or "the model refused it")
-    if vector.ndim != 2 or vector.shape[1] != model.dimension or not len(vector):
-        raise _wrong(model, f"gave a vector of shape {vector.shape}, not (windows, {model.dimension})")
-    return MadeVector(passage.hash, passage.lease, vector)
+        reason = str(vector.reason).encode("utf-8", "replace").decode()
+        return MadeVector(passage.hash, passage.lease, None, reason or "the model refused it")
+    return MadeVector(passage.hash, passage.lease, _checked(model, vector))
+
+
+def _checked(model: EmbeddingModel, vector: Vector) -> Vector:
+    numbers = real_numbers(vector)
+    if numbers is None:
+        raise _wrong(model, "gave something else than vectors of real numbers")
+    if numbers.ndim != 2 or numbers.shape[1] != model.dimension or not len(numbers):
+        raise _wrong(model, f"gave a vector of shape {numbers.shape}, not (windows, {model.dimension})")
+    return numbers
 
 
 def _wrong(model: EmbeddingModel, what: str) -> UnavailableError:

@@ -44,7 +44,10 @@ class EmbeddingModel:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many passages have a vector, ``have`` of ``of``; ``refused`` of the others never get one."""
+    """How many passages have a vector, ``have`` of ``of``; ``refused`` of the others never get one.
+
+    Those of which the model can say nothing are in none of these: blank ones, and those in a script it does not know.
+    """
 
     have: int
     of: int

@@ -97,12 +97,14 @@ class FindResult:
 
     ``memories``, ``resources`` and ``skills`` are the same hits by context type, each in rank order. ``degraded``
     says what the answer had to do without; it is empty when nothing was missing. ``vectors`` says how many of the
-    passages that were looked at have a vector; the others are found by their words alone.
+    passages that were looked at have a vector; the others are found by their words alone. ``model_in_use`` says that
+    there is a model, so that vectors are to come.
     """
 
     hits: tuple[Hit, ...]
     degraded: tuple[Degradation, ...] = ()
     vectors: Coverage = NO_PASSAGES
+    model_in_use: bool = False
 
     @property
     def memories(self) -> list[Hit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal
 
 Stage = Literal["scanning", "importing", "removing", "done", "working", "embedding"]
@@ -141,6 +141,15 @@ class ImportReport:
     cancelled: bool = False
     updated_root: bool = False
     vectors_waiting: int = 0
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ImportReport:
+        """The report that `to_dict` gave; of lists what it listed."""
+        plain = {one.name: values[one.name] for one in fields(cls) if one.name in values}
+        lists = {"kept": Kept, "skipped": Skipped, "failed": Failed, "renamed": Renamed}
+        plain.update({name: tuple(kind(**one) for one in values[name]) for name, kind in lists.items()})
+        plain.update({name: tuple(values[name]) for name in ("binary", "warnings")})
+        return cls(**plain)
 
     @property
     def files(self) -> int:

@@ -149,8 +149,9 @@ class Endpoint:
         message = told_by(_bounded(response, MAX_ERROR_BYTES)[:MAX_ERROR_BYTES], self._secrets)
         if response.is_redirect:
             message = shown(f"redirects to {response.headers.get('location', '')}", self._secrets)
+        asked = f" from {self._url.rpartition('@')[2]}" if status in {404, 405} else ""
         return CallFailed(
-            f"HTTP {status}: {message or response.reason_phrase}".rstrip(": "),
+            f"HTTP {status}{asked}: {message or response.reason_phrase}".rstrip(": "),
             kind_of(status),
             status=status,
             retry_after=retry_after_of(response.headers.get("retry-after")),

@@ -19,12 +19,12 @@ from openviking.config.settings import EmbeddingSettings
 from openviking.errors import DeadlineExceededError, OpenVikingError
 from openviking.model.embedding import EmbeddingModel
 from openviking.providers.answers import bytes_allowed, read_answer
-from openviking.providers.embedder import Refused
+from openviking.providers.embedder import HARMLESS, Refused, Unmade
 from openviking.providers.endpoint import Endpoint
 from openviking.providers.failures import CallFailed, unavailable
 from openviking.providers.pieces import beginning, sendable, windows
 from openviking.providers.retry import Pace, Timekeeper
-from openviking.providers.round import HARMLESS, Round
+from openviking.providers.round import Round
 from openviking.providers.services import Service, family_of, is_multilingual
 from openviking.providers.spread import Spread
 from openviking.text import estimate_tokens
@@ -35,7 +35,6 @@ MAX_QUESTIONS: Final = 8
 """Questions that are asked at once; they wait for no passages."""
 
 _GROW_AFTER: Final = 32
-_KEPT_BATCHES: Final = 4
 _LEARN_AGAIN_S: Final = 1.0
 _LATE_S: Final = 0.02
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -70,7 +69,7 @@ class OpenAIEmbedder:
         self._base = settings.api_base or service.api_base
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         headers |= settings.extra_headers
-        secrets = [settings.api_key, *settings.extra_headers.values()]
+        secrets = _secrets(settings, self._base)
 
         def channel(limit: int, parameters: Mapping[str, Any]) -> _Channel:
             endpoint = Endpoint(self._base + "/embeddings", headers, secrets, limit)
@@ -84,7 +83,6 @@ class OpenAIEmbedder:
         self._most = min(settings.batch_size, service.max_batch or settings.batch_size)
         self._size = self._most
         self._full = 0
-        self._kept: dict[str, Vector | Refused] = {}
         self._learning: threading.Thread | None = None
         self._unlearned: CallFailed | None = None
         self._learn_again = 0.0
@@ -113,16 +111,13 @@ class OpenAIEmbedder:
         """As many texts as keep all concurrent calls busy."""
         return self._most * self._settings.max_concurrent
 
-    def passages(self, texts: Sequence[str], *, timeout: float) -> list[Vector | Refused]:
-        """The vectors of ``texts``, in order; see `Embedder.passages`.
-
-        What was made before a call failed is not asked for again when the same texts come once more.
-        """
+    def passages(self, texts: Sequence[str], *, timeout: float) -> list[Vector | Refused | Unmade]:
+        """The vectors of ``texts``, in order; see `Embedder.passages`. What was made before a call failed is given."""
         deadline = self._time.now() + timeout
         self._check_open()
-        with self._lock:
-            found = {text: self._kept[text] for text in texts if text in self._kept}
-        found |= {text: Refused("a blank text has no meaning") for text in texts if not text.strip()}
+        found: dict[str, Vector | Refused | Unmade] = {
+            text: Refused("a blank text has no meaning") for text in texts if not text.strip()
+        }
         prefix = self._settings.passage_prefix
         pieces: list[str] = []
         places: dict[str, range] = {}
@@ -136,10 +131,12 @@ class OpenAIEmbedder:
         for text, numbers in places.items():
             if all(number in settled for number in numbers):
                 found[text] = _joined([settled[number] for number in numbers])
-        self._keep(found, done=failure is None)
-        if failure is not None:
-            raise self._error(failure, deadline, timeout)
-        return [found[text] for text in texts]
+        if failure is None:
+            return [found[text] for text in texts]
+        error = self._error(failure, deadline, timeout)
+        if not settled:
+            raise error
+        return [found.get(text, Unmade(error)) for text in texts]
 
     def query(self, text: str, *, timeout: float) -> Vector:
         """The vector of a question, of shape (dimension,); see `Embedder.query`.
@@ -156,6 +153,8 @@ class OpenAIEmbedder:
             found = self._round(self._questions, deadline).settle([prefix + cut])[0]
         except CallFailed as failure:
             raise self._error(failure, deadline, timeout) from failure
+        if isinstance(found, CallFailed):
+            raise self._error(found, deadline, timeout)
         if isinstance(found, Refused):
             raise self._no_question(f"the question is refused: {found.reason}")
         vector: Vector = found[0]
@@ -182,17 +181,6 @@ class OpenAIEmbedder:
             "batch": self._size,
             "max_concurrent": self._settings.max_concurrent,
         }
-
-    def _keep(self, found: Mapping[str, Vector | Refused], *, done: bool) -> None:
-        """Remember what was made in vain, and forget what was handed out."""
-        with self._lock:
-            if done:
-                for text in found:
-                    self._kept.pop(text, None)
-            else:
-                self._kept |= found
-                for text in list(self._kept)[: -_KEPT_BATCHES * self.batch]:
-                    del self._kept[text]
 
     def _round(self, channel: _Channel, deadline: float) -> Round:
         return Round(functools.partial(self._ask, channel, deadline), self._plainly, self._shrink)
@@ -283,10 +271,8 @@ class OpenAIEmbedder:
             self._learn_again = self._time.now() + max(failure.retry_after or 0.0, _LEARN_AGAIN_S)
 
     def _plainly(self, plainly: bool) -> bool:
-        with self._lock:
-            before = self._asks_dimension
-            self._asks_dimension = self._settings.dimension > 0 and not plainly
-            return self._asks_dimension != before
+        self._asks_dimension = self._settings.dimension > 0 and not plainly
+        return self._settings.dimension > 0
 
     def _shrink(self, size: int) -> None:
         with self._lock:
@@ -345,3 +331,12 @@ def _joined(pieces: Sequence[Vector | Refused]) -> Vector | Refused:
 def _without_user(address: str) -> str:
     parts = urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
+def _secrets(settings: EmbeddingSettings, base: str) -> list[str]:
+    """What of the settings must never be shown: keys, also as parts of headers, passwords, texts in the body."""
+    address = urlsplit(base)
+    whole = [settings.api_key, *settings.extra_headers.values()]
+    parts = [part for value in settings.extra_headers.values() for part in value.split()]
+    bodily = [value for value in settings.extra_body.values() if isinstance(value, str)]
+    return [one for one in (*whole, *parts, *bodily, address.username, address.password) if one]

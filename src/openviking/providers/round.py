@@ -7,21 +7,17 @@ must not condemn passages for ever.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from openviking.providers.embedder import Refused
+from openviking.providers.embedder import HARMLESS, Refused
 from openviking.providers.failures import CallFailed
 from openviking.text import estimate_tokens
 
 Vector = NDArray[np.float32]
-
-HARMLESS: Final = "hello"
-"""A text that every model takes."""
 
 MIN_TOKENS: Final = 128
 """A refused text of more is tried in halves: it may exceed a window that nobody told us of."""
@@ -36,19 +32,24 @@ class Asking(Protocol):
 class Round:
     """Settles texts, with ``ask`` for requests. Its methods may run in several threads.
 
-    ``plainly`` sets whether requests are made without what not every service takes, and says whether that is a change:
-    it is tried when even a harmless text was refused. ``shrink`` is told how many texts a request may have at most.
+    ``plainly`` sets whether requests are made without what not every service takes, and says whether there is such a
+    thing: it is tried when even a harmless text was refused. No lock is held while the model is asked: threads that fail
+    together prove each for itself. ``shrink`` is told how many texts a request may have at most.
     """
 
     def __init__(self, ask: Asking, plainly: Callable[[bool], bool], shrink: Callable[[int], None]) -> None:
         self._ask = ask
         self._plainly = plainly
         self._shrink = shrink
-        self._lock = threading.Lock()
         self._answered = False
+        self._plain = False
 
-    def settle(self, texts: Sequence[str], *, repeat: bool = True) -> list[Vector | Refused]:
-        """The vectors of ``texts``, of shape (windows, dimension). Raises `CallFailed` if no text is to blame."""
+    def settle(self, texts: Sequence[str], *, repeat: bool = True) -> list[Vector | Refused | CallFailed]:
+        """The vectors of ``texts``, of shape (windows, dimension); a failure for those that came after one.
+
+        Raises `CallFailed` if there is a vector of none, and no text is to blame.
+        """
+        plain = self._plain
         try:
             found = self._ask(texts, repeat=repeat)
         except CallFailed as failure:
@@ -57,12 +58,12 @@ class Round:
                 return self._halves(texts)
             if not failure.of_text:
                 raise
-            return self._blamed(texts, failure)
+            return self._blamed(texts, failure, plain)
         if any(vector is not None for vector in found):
             self._answered = True
         return [self._directed(text, vector, len(texts)) for text, vector in zip(texts, found, strict=True)]
 
-    def _directed(self, text: str, vector: Vector | None, neighbours: int) -> Vector | Refused:
+    def _directed(self, text: str, vector: Vector | None, neighbours: int) -> Vector | Refused | CallFailed:
         if vector is not None:
             return vector[np.newaxis]
         if neighbours > 1:
@@ -70,25 +71,32 @@ class Round:
         self._prove(CallFailed("the model gives vectors of zeros or of what is no number", "malformed"))
         return Refused("the model gives it a vector of zeros, or of what is no number")
 
-    def _blamed(self, texts: Sequence[str], failure: CallFailed) -> list[Vector | Refused]:
-        """``texts`` was refused, or made the model crash."""
-        if self._prove(failure):
+    def _blamed(self, texts: Sequence[str], failure: CallFailed, plain: bool) -> list[Vector | Refused | CallFailed]:
+        """``texts`` was refused, or made the model crash; ``plain`` tells how it was asked."""
+        self._prove(failure)
+        if self._plain != plain:
             return self.settle(texts)
         if len(texts) == 1:
             if failure.kind == "crash" and failure.status is not None:
                 return [self._crashed(texts[0])]
             return [self._in_parts(texts[0], failure)]
         found = self._halves(texts)
-        if not any(isinstance(one, Refused) for one in found):
+        if not any(isinstance(one, Refused | CallFailed) for one in found):
             # Each half was fine: it was the number of texts.
             self._shrink((len(texts) + 1) // 2)
         return found
 
-    def _halves(self, texts: Sequence[str]) -> list[Vector | Refused]:
+    def _halves(self, texts: Sequence[str]) -> list[Vector | Refused | CallFailed]:
         middle = len(texts) // 2
-        return [*self.settle(texts[:middle], repeat=False), *self.settle(texts[middle:], repeat=False)]
+        found = self.settle(texts[:middle], repeat=False)
+        if isinstance(found[-1], CallFailed):
+            return [*found, *(found[-1] for _ in texts[middle:])]
+        try:
+            return [*found, *self.settle(texts[middle:], repeat=False)]
+        except CallFailed as failure:
+            return [*found, *(failure for _ in texts[middle:])]
 
-    def _crashed(self, text: str) -> Vector | Refused:
+    def _crashed(self, text: str) -> Vector | Refused | CallFailed:
         """Repeated, as a fault inside of a service comes and goes; the harmless text was answered just before."""
         try:
             found = self._ask([text])
@@ -99,7 +107,7 @@ class Round:
             return self._in_parts(text, failure)
         return self._directed(text, found[0], 1)
 
-    def _in_parts(self, text: str, failure: CallFailed) -> Vector | Refused:
+    def _in_parts(self, text: str, failure: CallFailed) -> Vector | Refused | CallFailed:
         if estimate_tokens(text) <= MIN_TOKENS:
             return Refused(failure.message)
         blank = text.rfind(" ", len(text) // 4, len(text) // 2)
@@ -109,31 +117,32 @@ class Round:
             found = self.settle([part], repeat=False)[0] if part.strip() else None
             if isinstance(found, Refused):
                 return Refused(failure.message)
+            if isinstance(found, CallFailed):
+                return found
             if found is not None:
                 parts.append(found)
         return np.concatenate(parts)
 
-    def _prove(self, failure: CallFailed) -> bool:
-        """Make sure that the model answers at all; raises if not. True if only now it does, asked plainly."""
-        with self._lock:
-            # A crash may be the beginning of an outage: what was answered before it proves nothing.
-            if self._answered and failure.kind != "crash":
-                return False
-            try:
-                self._try_harmless()
-            except CallFailed as again:
-                if again.kind != "refused" or not self._plainly(True):
-                    raise _of_all(again) from None
-            else:
-                self._answered = True
-                return False
-            try:
-                self._try_harmless()
-            except CallFailed as again:
-                self._plainly(False)
+    def _prove(self, failure: CallFailed) -> None:
+        """Make sure that the model answers at all, if need be asked plainly; raises if it does not."""
+        # A crash may be the beginning of an outage: what was answered before it proves nothing.
+        if self._answered and failure.kind != "crash":
+            return
+        try:
+            self._try_harmless()
+        except CallFailed as again:
+            if again.kind != "refused" or not self._plainly(True):
                 raise _of_all(again) from None
-            self._answered = True
-            return True
+            self._try_plainly()
+        self._answered = True
+
+    def _try_plainly(self) -> None:
+        try:
+            self._try_harmless()
+        except CallFailed as again:
+            self._plainly(False)
+            raise _of_all(again) from None
+        self._plain = True
 
     def _try_harmless(self) -> None:
         if self._ask([HARMLESS], repeat=False)[0] is None:

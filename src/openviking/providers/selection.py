@@ -20,24 +20,43 @@ BUILTIN_MODELS: Final = ("", "bge-small-en-v1.5", "bge-small-en-v1.5-int8", "BAA
 def embedder_of(settings: EmbeddingSettings) -> Embedder | None:
     """The embedder of ``settings``, which makes no call before it is used; None if words are to answer alone.
 
-    Raises `InvalidArgumentError` for a provider or address that cannot be, `UnimplementedError` for a provider of
-    another protocol, `FailedPreconditionError` if the key is missing.
+    Raises what `check_settings` raises.
     """
-    provider = settings.provider.strip().lower()
+    checked = check_settings(settings)
+    provider = checked.provider
     if provider == "none":
         return None
     if provider in BUILTIN_NAMES:
-        return _builtin(settings)
+        # Loads numbers and the model's engine.
+        from openviking.providers.builtin import BuiltinEmbedder  # noqa: PLC0415
+
+        return BuiltinEmbedder(threads=settings.threads)
+    # Loads numbers and HTTP, which nobody needs who has no remote model.
+    from openviking.providers.openai import OpenAIEmbedder  # noqa: PLC0415
+
+    return OpenAIEmbedder(checked, SERVICES[provider])
+
+
+def check_settings(settings: EmbeddingSettings) -> EmbeddingSettings:
+    """``settings`` with provider and address as they are used; nothing is loaded and nobody is asked.
+
+    Raises `InvalidArgumentError` for a provider, model or address that cannot be, `UnimplementedError` for a provider of
+    another protocol, `FailedPreconditionError` if the key is missing.
+    """
+    provider = settings.provider.strip().lower()
+    settings = replace(settings, provider=provider)
+    if provider == "none":
+        return settings
+    if provider in BUILTIN_NAMES:
+        _check_builtin(settings)
+        return settings
     service = SERVICES.get(provider)
     if service is None:
         raise _unknown(provider)
     if not settings.model:
         raise _wrong("model", f"the provider {provider!r} needs the name of a model")
     _check_key(settings, service)
-    # Loads numbers and HTTP, which nobody needs who has no remote model.
-    from openviking.providers.openai import OpenAIEmbedder  # noqa: PLC0415
-
-    return OpenAIEmbedder(replace(settings, api_base=address(settings.api_base, service)), service)
+    return replace(settings, api_base=address(settings.api_base, service))
 
 
 def address(api_base: str, service: Service) -> str:
@@ -51,21 +70,19 @@ def address(api_base: str, service: Service) -> str:
     except ValueError:
         parts, right = SplitResult("", "", "", "", ""), False
     if not right or not given.isprintable() or " " in given or parts.query or parts.fragment:
-        raise _wrong("api_base", f"{quoted(given)} is no address such as https://api.openai.com/v1")
+        # In front of the @ stands a password.
+        told = quoted(given.rpartition("@")[2])
+        raise _wrong("api_base", f"{told} is no address such as https://api.openai.com/v1")
     if service.name == "ollama" and not parts.path:
         return given + "/v1"
     return given
 
 
-def _builtin(settings: EmbeddingSettings) -> Embedder:
+def _check_builtin(settings: EmbeddingSettings) -> None:
     if settings.model not in BUILTIN_MODELS:
         raise _wrong("model", f"the built-in model is bge-small-en-v1.5, not {quoted(settings.model)}")
     if settings.dimension not in (0, 384):
         raise _wrong("dimension", f"the built-in model gives 384 numbers, not {settings.dimension}")
-    # Loads numbers and the model's engine.
-    from openviking.providers.builtin import BuiltinEmbedder  # noqa: PLC0415
-
-    return BuiltinEmbedder(threads=settings.threads)
 
 
 def _unknown(provider: str) -> InvalidArgumentError | UnimplementedError:

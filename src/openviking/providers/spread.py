@@ -21,7 +21,7 @@ class Spread:
     def __init__(
         self,
         texts: Sequence[str],
-        settle: Callable[[Sequence[str]], list[Vector | Refused]],
+        settle: Callable[[Sequence[str]], list[Vector | Refused | CallFailed]],
         size: Callable[[], int],
         threads: int,
     ) -> None:
@@ -65,7 +65,11 @@ class Spread:
                 raise
             else:
                 with self._lock:
-                    self._settled.update(zip(group, found, strict=True))
+                    for number, one in zip(group, found, strict=True):
+                        if isinstance(one, CallFailed):
+                            self._failure = self._failure or one
+                        else:
+                            self._settled[number] = one
 
     def _group(self) -> range:
         """The numbers of the texts of the next request; empty at the end or after a failure."""

@@ -148,8 +148,9 @@ def _content(view: View, node: Node, hit: Hit, request: FindRequest) -> str | No
 def _explain(one: Ranked, fused: Fusion) -> tuple[tuple[str, float], ...]:
     """What the score is made of; the values add up to it."""
     candidate = one.candidate
-    parts = fused.parts(context_type(candidate.node.path), candidate.terms, candidate.cosine)
-    phrase = candidate.score - fused.score(context_type(candidate.node.path), candidate.words, candidate.cosine)
+    kind = context_type(candidate.node.path)
+    parts = fused.parts(kind, candidate.terms, candidate.cosine, settled=candidate.settled)
+    phrase = candidate.score - fused.score(kind, candidate.words, candidate.cosine)
     if abs(phrase) > ROUNDING:
         parts.append(("phrase", phrase))
     behind = one.score - candidate.score

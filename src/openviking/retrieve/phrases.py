@@ -13,9 +13,8 @@ from openviking.store.port import Candidate, Query, View
 PASSAGE_BYTES: Final = 64 * 1024
 """How much of a passage is looked through; only markup can hold more."""
 
-CONTENTS: Final = 50
-"""Phrases are looked for in the best candidates of so many different contents at least; a store gives four times as many
-where it found them."""
+CONTENTS: Final = 200
+"""Phrases are looked for in the best candidates of so many different contents at least."""
 
 
 def search(view: View, query: Query, phrases: Phrases, scope: Scope, limit: int) -> list[Candidate]:

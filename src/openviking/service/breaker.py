@@ -1,4 +1,10 @@
-"""When a model that fails may be asked again."""
+"""When a model that fails may be asked again.
+
+Each trouble has one owner. The embedder repeats requests inside of one call (`providers.retry`); the breaker says when
+the next call may begin; `service.outages` leaves a store alone that fails. What is wrong with one passage is none of
+these: it is put off in the queue (`store.vectors.Vectors.give_back`). Calls for passages and calls for questions have
+a breaker each, and neither learns from the other: a service that has no time for many texts may well answer one.
+"""
 
 from __future__ import annotations
 
@@ -109,12 +115,9 @@ class Breaker:
         """The model answered; that ends an outage unless the call began before it."""
         with self._lock:
             if ticket.outage == self._outages:
-                self._end()
-
-    def recovered(self) -> None:
-        """The model was seen to answer, by a call that this breaker does not know of."""
-        with self._lock:
-            self._end()
+                self._outage = None
+                self._probing = False
+                self._failures = 0
 
     def hasten(self) -> None:
         """Somebody waits: after a permanent error the next try comes as soon as after any other."""
@@ -127,8 +130,8 @@ class Breaker:
         with self._lock:
             now = self._clock()
             known = self._outage
-            if known is not None and not ticket.probe:
-                # One of several calls that were under way when the outage began.
+            if ticket.outage != self._outages or (known is not None and not ticket.probe):
+                # One of several calls that were under way when an outage began, be it over by now or not.
                 return False
             self._failures += 1
             if known is None:
@@ -148,11 +151,6 @@ class Breaker:
         with self._lock:
             if ticket.probe and ticket.outage == self._outages:
                 self._probing = False
-
-    def _end(self) -> None:
-        self._outage = None
-        self._probing = False
-        self._failures = 0
 
 
 def _retry_after(error: OpenVikingError) -> float:

@@ -28,6 +28,7 @@ from openviking.service.access import check_writable, resolve, resolve_new
 from openviking.service.accounts import Accounts
 from openviking.service.listed import abstract_placeholder, overview_placeholder
 from openviking.service.targets import may_tell
+from openviking.service.unfinished import done_before
 from openviking.service.worker import Worker, time_limit
 from openviking.session.live_files import live_file
 from openviking.store.batch import FileMode, Outcome, PutFile, SetTags, TagMode
@@ -121,8 +122,8 @@ class Content:
         ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made), ``upsert`` takes
         both. ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. The file gets ``tags`` in the
         same transaction; one that is not ``key=value`` is left out. ``wait`` also awaits the file's vectors, and sidecars
-        and their vectors of the directories above. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`,
-        `PermissionDeniedError`.
+        and their vectors of the directories above, and raises what `Worker.drain` raises, with what was written as
+        ``details["done"]``. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`, `PermissionDeniedError`.
         """
         one_of("mode", mode, tuple(MODES))
         tagged = _tagging(tags, tag_mode)
@@ -136,21 +137,26 @@ class Content:
         else:
             put = PutFile(target.path, prepare(target.name, data), mode=MODES[mode])
             outcome = store.apply([put, *tagged(target.path)]).outcomes[0]
-        if wait:
-            self._worker.drain(store, timeout, below=target.path)
-        self._worker.wake()
         changed = outcome.kind != "unchanged"
-        return {
-            "uri": str(target),
-            "root_uri": str(target.parent),
-            "context_type": context_type(target.path),
-            "mode": mode,
-            "written_bytes": len(data),
-            "content_updated": changed,
-            "semantic_status": "complete" if wait or not changed else "queued",
-            "vector_status": self._worker.vector_status(store, target.path, written=changed and not wait),
-            "queue_status": None,
-        }
+
+        def told(*, waited: bool) -> dict[str, Any]:
+            return {
+                "uri": str(target),
+                "root_uri": str(target.parent),
+                "context_type": context_type(target.path),
+                "mode": mode,
+                "written_bytes": len(data),
+                "content_updated": changed,
+                "semantic_status": "complete" if waited or not changed else "queued",
+                "vector_status": self._worker.vector_status(store, target.path, written=changed and not waited),
+                "queue_status": None,
+            }
+
+        if wait:
+            with done_before(lambda: told(waited=False)):
+                self._worker.drain(store, timeout, below=target.path)
+        self._worker.wake()
+        return told(waited=wait)
 
     @staticmethod
     def _append(store: AccountStore, target: URI, added: bytes, tagged: Callable[[str], list[SetTags]]) -> Outcome:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from openviking.config.file import load_settings
-from openviking.config.settings import Settings
-from openviking.errors import InvalidArgumentError, OpenVikingError
-from openviking.index.choices import one_of
 from openviking.model.hit import FindResult
 from openviking.model.identity import Identity
 from openviking.model.imports import ImportOptions, ImportReport, Progress
@@ -22,13 +15,13 @@ from openviking.model.matches import GlobResult, GrepResult
 from openviking.providers.embedder import Embedder
 from openviking.providers.selection import embedder_of
 from openviking.service.accounts import Accounts
+from openviking.service.configured import configured
 from openviking.service.embedding import Embedding
 from openviking.service.resources import Resources
 from openviking.service.running import Running
 from openviking.service.use_cases import UseCases
 from openviking.service.vector_lane import VectorLane
 from openviking.service.worker import Worker
-from openviking.text import quoted
 
 CLOSING_S: Final = 10.0
 """Seconds that closing waits for the imports of other threads to stop."""
@@ -45,7 +38,8 @@ class OpenViking:
     and ``/etc/openviking/ov.conf`` that there is. ``embedder`` is the embedding model: ``"builtin"``, ``"none"`` (words
     alone), or an object with the methods of `openviking.providers.embedder.Embedder`, which stays yours to close; None
     leaves it to the configuration, and without one it is the built-in model. ``dense_weight`` is the vectors' share of
-    a score, 0 for words alone, 1 for vectors alone; None: as configured, else 0.35 for memories and 0.7 for the rest.
+    a score, 0 for words alone, 1 for vectors alone; None: as configured, else 0.35 for memories and 0.7 for the rest,
+    and less for a question that is shorter than a sentence.
 
     ``workers`` threads do background work (None: as configured, else 1), and one more makes vectors; 0 leaves both to
     other processes and to `wait_processed`. Use it as a context manager, or call `close`. Raises
@@ -64,7 +58,7 @@ class OpenViking:
         workers: int | None = None,
         create: bool = True,
     ) -> None:
-        settings = _settings(path, config, embedder, dense_weight, workers)
+        settings = configured(path, config, embedder, dense_weight, workers)
         self._identity = Identity(account=account, user=user, role="root")
         given = None if embedder is None or isinstance(embedder, str) else embedder
         self._embedding = Embedding(settings.embedding, embedder_of, given)
@@ -93,10 +87,6 @@ class OpenViking:
         """
         self._worker.stop()
         self._running.wait(CLOSING_S)
-        if self._embedding.enabled:
-            for store in self._accounts.open_stores():
-                with contextlib.suppress(OpenVikingError):
-                    store.vectors.keep_cache()
         self._accounts.close()
         self._embedding.close()
 
@@ -343,38 +333,3 @@ class OpenViking:
     def check(self) -> list[str]:
         """What is inconsistent in the store, a sentence each; empty when all is well."""
         return self._system.check(self._identity)
-
-
-EMBEDDERS: Final = ("builtin", "none")
-"""Embedding models that need no configuration."""
-
-
-def _settings(
-    path: str | Path | None,
-    config: str | Path | None,
-    embedder: Embedder | str | None,
-    dense_weight: float | None,
-    workers: int | None,
-) -> Settings:
-    """What the configuration says, with what the caller says instead."""
-    settings = load_settings(config, env=os.environ, home=Path.home())
-    if path is not None:
-        settings = replace(settings, path=Path(path).expanduser())
-    if workers is not None:
-        settings = replace(settings, workers=workers)
-    if dense_weight is not None:
-        settings = replace(settings, retrieval=replace(settings.retrieval, dense_weight=_share(dense_weight)))
-    if isinstance(embedder, str):
-        chosen = one_of("embedder", embedder, EMBEDDERS)
-        settings = replace(settings, embedding=replace(settings.embedding, provider=chosen))
-    return settings
-
-
-def _share(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidArgumentError(
-            f"dense_weight is {quoted(value)}, it must be a number from 0 to 1",
-            field="dense_weight",
-            value=quoted(value),
-        )
-    return float(value)

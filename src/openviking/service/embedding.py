@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import threading
@@ -17,7 +16,7 @@ from openviking.config.settings import EmbeddingSettings
 from openviking.errors import DeadlineExceededError, OpenVikingError, UnavailableError
 from openviking.model.embedding import EmbeddingModel
 from openviking.model.hit import Degradation
-from openviking.providers.embedder import Embedder
+from openviking.providers.embedder import Embedder, real_numbers
 from openviking.service.breaker import Breaker, Ticket
 from openviking.store.port import AccountStore, QueryVector
 
@@ -147,16 +146,16 @@ class Embedding:
         self.calls.succeeded(ticket)
         return self._model
 
-    def model_in_time(self) -> EmbeddingModel | None:
-        """The model's record, asked for like a question if need be; None if that gives no answer in time.
+    def model_in_time(self) -> EmbeddingModel:
+        """The model's record, asked for like a question if need be.
 
-        Raises `OpenVikingError` for a model that is configured wrongly.
+        Raises `UnavailableError` or `DeadlineExceededError` if that gives no answer in time, `OpenVikingError` for a model
+        that is configured wrongly.
         """
         known = self.known_model()
         if known is None:
-            with contextlib.suppress(UnavailableError, DeadlineExceededError):
-                deadline = time.monotonic() + self._settings.query_timeout
-                known = self._model = self._within(deadline, lambda: self.embedder.model)
+            deadline = time.monotonic() + self._settings.query_timeout
+            known = self._model = self._within(deadline, lambda: self.embedder.model)
         return known
 
     def use(self, store: AccountStore, model: EmbeddingModel) -> bool:
@@ -224,19 +223,26 @@ class Embedding:
     def _has_vectors(self, store: AccountStore, model: EmbeddingModel) -> bool:
         if id(store) in self._filled:
             return True
-        if store.vectors.coverage(model.fingerprint).have:
+        if store.vectors.any_made(model.fingerprint):
             self._filled.add(id(store))
             return True
         return False
 
     def _within(self, deadline: float, call: Callable[[], T]) -> T:
         """The result of a call of the model for a question, or the reason why there is none, at the latest at ``deadline``."""
-        background = self.calls.outage
-        if background is not None and self.calls.left() > 0:
-            raise unavailable_still(background.error)
-        if not self._asking.acquire(timeout=max(deadline - time.monotonic(), 0)):
-            raise _late(self._settings.query_timeout, "too many questions at once")
+        outage = self.questions.outage
+        if outage is not None:
+            if self.questions.left() > 0:
+                raise unavailable_still(outage.error)
+            deadline = min(deadline, time.monotonic() + PROBE_S)
+        free = self._asking.acquire(timeout=max(deadline - time.monotonic(), 0))
         ticket = self.questions.admit()
+        if not free:
+            late = _late(self._settings.query_timeout, "too many questions at once")
+            if ticket is not None:
+                # None of those under way has ended: that says as much as one call more.
+                self.questions.failed(ticket, late)
+            raise late
         if ticket is None:
             self._asking.release()
             outage = self.questions.outage
@@ -244,16 +250,16 @@ class Embedding:
         once = threading.Lock()
         made = begun(lambda: self._tried(call, ticket, once), "openviking-question")
         made.add_done_callback(lambda _: self._asking.release())
-        allowed = max(deadline - time.monotonic(), 0) + GRACE_S
+        allowed = max(deadline - time.monotonic(), 0)
         try:
-            return made.result(timeout=min(allowed, PROBE_S) if ticket.probe else allowed)
+            return made.result(timeout=min(allowed, PROBE_S) if ticket.probe else allowed + GRACE_S)
         except TimeoutError as error:
             if not ticket.probe and once.acquire(blocking=False):
                 self.questions.failed(ticket, _late(self._settings.query_timeout, "no answer"))
             raise _late(self._settings.query_timeout, "no answer") from error
 
     def _tried(self, call: Callable[[], T], ticket: Ticket, once: threading.Lock) -> T:
-        """The result of a call for a question, after which the breakers know whether the model answers.
+        """The result of a call for a question, after which its breaker knows whether the model answers.
 
         ``once`` is held by whoever reports a failure, so that one call is not two.
         """
@@ -268,7 +274,6 @@ class Embedding:
                 self.questions.failed(ticket, found)
             raise found from error
         self.questions.succeeded(ticket)
-        self.calls.recovered()
         return result
 
     def _remembered(self, question: str) -> NDArray[np.float32] | None:
@@ -279,9 +284,11 @@ class Embedding:
             return found
 
     def _answered(self, model: EmbeddingModel, question: str, deadline: float) -> NDArray[np.float32]:
-        values = self.embedder.query(question, timeout=max(deadline - time.monotonic(), 0.001))
-        length = math.sqrt(float(values @ values)) if values.shape == (model.dimension,) else math.nan
-        if not 0 < length < math.inf:
+        given = self.embedder.query(question, timeout=max(deadline - time.monotonic(), 0.001))
+        values = real_numbers(given)
+        sound = values is not None and values.shape == (model.dimension,)
+        length = math.sqrt(float(values @ values)) if values is not None and sound else math.nan
+        if values is None or not 0 < length < math.inf:
             raise unavailable(f"its vector of a question is not {model.dimension} finite numbers")
         if abs(length - 1) > LENGTH_TOLERANCE:
             values = values / length
@@ -308,12 +315,19 @@ def begun(work: Callable[[], T], name: str) -> Future[T]:
         else:
             future.set_result(result)
 
-    try:
-        threading.Thread(target=run, name=name, daemon=True).start()
-    except RuntimeError:
+    if not started(run, name):
         # The system has no thread left: the caller does it.
         run()
     return future
+
+
+def started(work: Callable[[], object], name: str) -> bool:
+    """Whether ``work`` is done by a thread of its own from now on; False if the system has none left."""
+    try:
+        threading.Thread(target=work, name=name, daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def translated(error: Exception) -> OpenVikingError:
@@ -321,7 +335,12 @@ def translated(error: Exception) -> OpenVikingError:
     if isinstance(error, OpenVikingError):
         return error
     _log.error("the embedding model failed", exc_info=error)
-    return unavailable(repr(error))
+    try:
+        told = repr(error)
+    except Exception:  # noqa: BLE001
+        # The edge to an embedder of somebody else, whose errors may fail themselves.
+        told = type(error).__name__
+    return unavailable(told.encode("utf-8", "replace").decode())
 
 
 def unavailable(reason: str) -> UnavailableError:

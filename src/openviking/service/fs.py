@@ -33,6 +33,7 @@ from openviking.service.access import (
 from openviking.service.accounts import Accounts
 from openviking.service.listed import Details, Listed, original_form, record_id, sidecar_nodes
 from openviking.service.targets import sees_all, visible_roots
+from openviking.service.unfinished import done_before
 from openviking.service.worker import Worker, time_limit
 from openviking.store.batch import Copy, MakeDirectory, Move, Remove, SetTags, TagMode
 from openviking.store.port import View
@@ -250,15 +251,20 @@ class FileSystem:
         check_changeable(identity, target)
         store = self._accounts.store(identity)
         removed = store.apply([Remove(target.path, recursive)]).outcomes[0].count
+
+        def told(*, waited: bool) -> dict[str, Any]:
+            return {
+                "uri": str(target),
+                "estimated_deleted_count": removed,
+                "semantic_root_uri": str(target.parent),
+                "semantic_status": "complete" if waited or not removed else "queued",
+            }
+
         if wait:
-            self._worker.drain(store, timeout, below=target.path)
+            with done_before(lambda: told(waited=False)):
+                self._worker.drain(store, timeout, below=target.path)
         self._worker.wake()
-        return {
-            "uri": str(target),
-            "estimated_deleted_count": removed,
-            "semantic_root_uri": str(target.parent),
-            "semantic_status": "complete" if wait or not removed else "queued",
-        }
+        return told(waited=wait)
 
     def mv(self, identity: Identity, from_uri: str, to_uri: str) -> dict[str, Any]:
         """Give a node another URI; its records, tags and times stay as they are."""

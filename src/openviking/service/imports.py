@@ -25,7 +25,7 @@ from openviking.ingest.opening import ARCHIVE, archive_stem, is_archive
 from openviking.ingest.reserve import document_stem, reserve
 from openviking.model.identity import Identity
 from openviking.model.imports import LISTED, ImportOptions
-from openviking.model.task import ACTIVE, NewTask
+from openviking.model.task import ACTIVE, NewTask, new_task_id
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
 from openviking.service.lease import LEASE_MS
@@ -36,7 +36,6 @@ from openviking.service.task_run import with_task
 from openviking.service.tasks import Tasks
 from openviking.service.uploads import Upload, Uploads, plain_name
 from openviking.service.worker import Worker, time_limit
-from openviking.store.batch import Remove
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
 from openviking.text import quoted
@@ -170,19 +169,21 @@ class Imports:
         # What is added to the same place under the same name is the same source in another state.
         location = "upload:" + (storable(name).replace("\n", " ") if root is not None else upload.id)
         self._worker.make_known(store)
-        source, known = reserve(store, location, root, parent, stem)
+        task = new_task_id()
+        # Taken first: of two calls with one upload one must not clear away what the other reserves.
+        taken = self._uploads.take(identity, upload.id, task)
+        try:
+            source, known = reserve(store, location, root, parent, stem)
+        except BaseException:
+            self._uploads.give_back(taken)
+            raise
+        self._uploads.settle(taken)
         filled = source.root or ""
-        task = NewTask(
+        told = NewTask(
             TASK_TYPE, identity.user, str(from_path(filled)),
             {"source_name": name, "reason": addition.reason, "instruction": addition.instruction},
-            internal=addition.internal,
+            internal=addition.internal, id=task,
         )  # fmt: skip
-        try:
-            taken = self._uploads.take(identity, upload.id, task.id)
-        except PermissionDeniedError:
-            if not known:
-                store.apply([Remove(filled, only_empty=True)])
-            raise
         options = ImportOptions.of(
             strict=addition.strict, include=addition.include, exclude=addition.exclude, ignore_dirs=addition.ignore_dirs
         )
@@ -192,7 +193,7 @@ class Imports:
             "options": options.to_dict(), "tags": kept, "tag_mode": addition.tag_mode, "made": not known,
             "upload": True,
         }  # fmt: skip
-        return _Submitted(store, NewJob("import", task.id, payload), task, filled)
+        return _Submitted(store, NewJob("import", told.id, payload), told, filled)
 
     def _finished(
         self, identity: Identity, submitted: _Submitted, deadline: float | None, warnings: list[str]

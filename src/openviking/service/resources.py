@@ -18,6 +18,7 @@ from openviking.service.access import check_import_target, resolve, resolve_new
 from openviking.service.accounts import Accounts
 from openviking.service.lease import LEASE_MS, Lease
 from openviking.service.running import Running
+from openviking.service.unfinished import done_before
 from openviking.service.worker import Worker, time_limit
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
@@ -56,7 +57,7 @@ class Resources:
         one is made in ``viking://resources``. ``tags`` go to the root and to what this import makes or updates; a malformed one is a warning.
         ``wait`` also awaits sidecars and vectors, of which ``progress`` is told as well. Raises `NotFoundError` for a
         missing path or parent, `ProcessingError` for an unreadable archive, `InvalidArgumentError` for bad values, and
-        with ``wait`` what `Worker.drain` raises.
+        with ``wait`` what `Worker.drain` raises, with the report as ``details["done"]``.
         """
         time_limit(timeout)
         kept, _ = accepted_tags(tags)
@@ -76,11 +77,17 @@ class Resources:
         if left_to_another:
             warnings.append("the import was stopped before its end; the next OpenViking on this store carries it on")
         filled = resolve(identity, report.root_uri).path
+        report = replace(report, warnings=(*report.warnings, *warnings))
+
+        def current() -> ImportReport:
+            waiting = self._worker.vectors_to_come(store, filled, report.passages)
+            return replace(report, vectors_waiting=waiting)
+
         if wait and not left_to_another:
-            self._worker.drain(store, timeout, progress, below=filled)
+            with done_before(lambda: current().to_dict()):
+                self._worker.drain(store, timeout, progress, below=filled)
         self._worker.wake()
-        waiting = self._worker.vectors_to_come(store, filled, report.passages)
-        return replace(report, warnings=(*report.warnings, *warnings), vectors_waiting=waiting)
+        return current()
 
     def _imported(
         self,

@@ -12,6 +12,7 @@ from openviking.clock import now_ms
 from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.choices import one_of
 from openviking.index.context_types import parse_context_types
+from openviking.index.fusion import NONE, PENDING
 from openviking.index.levels import parse_levels
 from openviking.index.limits import context_lines, glob_limit, optional_limit, result_limit, whole_number
 from openviking.index.line_pattern import LinePattern
@@ -19,7 +20,7 @@ from openviking.index.match_budget import MatchBudget
 from openviking.index.path_pattern import PathPattern
 from openviking.index.tags import accepted_tags, required_tags
 from openviking.index.time_window import check_time_field, resolve_window
-from openviking.model.hit import Degradation, FindResult
+from openviking.model.hit import Degradation, FindResult, Hit
 from openviking.model.identity import Identity
 from openviking.model.matches import GlobResult, GrepResult
 from openviking.model.scope import Scope
@@ -28,7 +29,7 @@ from openviking.retrieve.glob import GlobRequest, glob
 from openviking.retrieve.grep import GrepRequest, grep
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
-from openviking.service.embedding import Asked, Embedding
+from openviking.service.embedding import STAGE, Asked, Embedding
 from openviking.service.targets import search_roots, visible_roots
 from openviking.store.port import AccountStore
 from openviking.text import quoted
@@ -36,6 +37,9 @@ from openviking.uri import from_path
 
 MAX_QUERY_CHARS: Final = 32_000
 """Characters of a query that are searched for; of a longer one the answer says so."""
+
+REFUSED_KNOWN: Final = 1_000
+"""Among so many refused passages one is looked for that has no vector."""
 
 
 class Search:
@@ -121,7 +125,28 @@ class Search:
                 missing = [from_path(root) for root in scope.roots or () if view.get(root) is None]
                 notes += [Degradation("target", f"{uri} does not exist") for uri in missing]
             result = find(view, request)
-        return replace(result, degraded=(*notes, *result.degraded))
+        if meaning.model is not None and self._weighs and any(_pending(hit) for hit in result.hits):
+            result = replace(result, hits=_refused_named(store, meaning.model.fingerprint, result.hits))
+        notes += self._other_model(store, meaning, searched)
+        return replace(result, degraded=(*notes, *result.degraded), model_in_use=self._weighs)
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether vectors count at all."""
+        return self._embedding is not None and self._embedding.enabled and self._dense_weight != 0
+
+    def _other_model(self, store: AccountStore, meaning: Asked, question: str) -> list[Degradation]:
+        """That the vectors of the account are another model's, while none is made with the one in use."""
+        if not self._weighs or not question or meaning.model is None or meaning.vector is not None or meaning.degraded:
+            return []
+        others = [
+            one.name for one in store.vectors.models() if one.filled and one.fingerprint != meaning.model.fingerprint
+        ]
+        if not others:
+            return []
+        return [
+            Degradation(STAGE, f"no vector is made with {meaning.model.name} yet; those of {others[0]} can't be used")
+        ]
 
     def _meaning(self, store: AccountStore, question: str, weight: float | None) -> Asked:
         """What the embedding model says of a question; it is not asked about nothing, nor where vectors weigh nothing."""
@@ -211,6 +236,25 @@ class Search:
                 target.path, visible_roots(view, identity, target), compiled, limit, fields, wanted, bool(include_tags)
             )
             return glob(view, request)
+
+
+def _pending(hit: Hit) -> bool:
+    return any(name == PENDING for name, _ in hit.explain or ())
+
+
+def _refused_named(store: AccountStore, fingerprint: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """``hits`` whose explanation tells refused passages from those whose vectors are to come."""
+    refused = {
+        (str(from_path(one.path)), (one.first_line, one.last_line))
+        for one in store.vectors.refused(fingerprint, REFUSED_KNOWN)
+    }
+
+    def named(hit: Hit) -> Hit:
+        if hit.explain is None or (hit.uri, hit.lines) not in refused:
+            return hit
+        return replace(hit, explain=tuple((NONE if name == PENDING else name, value) for name, value in hit.explain))
+
+    return tuple(named(hit) for hit in hits)
 
 
 def _threshold(value: Any) -> float:

@@ -16,7 +16,7 @@ from openviking.service.imports import Imports
 from openviking.service.observer import Observer, Readiness
 from openviking.service.reindex import Reindexing
 from openviking.service.running import Running
-from openviking.service.sessions import session_steps
+from openviking.service.sessions import Sessions, session_steps
 from openviking.service.skills import Skills
 from openviking.service.tenancy import Tenancy
 from openviking.service.use_cases import UseCases
@@ -46,7 +46,6 @@ class Services:
         cases = UseCases(settings, self.tenancy.accounts, self.tenancy.worker, self.embedding, self.running)
         self.fs, self.content, self.search = cases.fs, cases.content, cases.search
         self.resources, self.system = cases.resources, cases.system
-        self.sessions = cases.sessions
         self.observer = Observer(
             self.tenancy.accounts, self.tenancy.worker, self.embedding, root_sees_all=rules.mode == "api_key"
         )
@@ -56,6 +55,7 @@ class Services:
         self.admin, self.tasks, self.keys = self.tenancy.admin, self.tenancy.tasks, self.tenancy.keys
         self.uploads = self.tenancy.uploads
         accounts, worker = self.tenancy.accounts, self.tenancy.worker
+        self.sessions = Sessions(accounts, worker)
         self.skills = Skills(accounts, worker, self.search, self.uploads)
         self.imports = Imports(accounts, worker, self.running, self.tasks, self.uploads)
         self.reindexing = Reindexing(accounts, worker, self.running, self.tasks)

@@ -64,6 +64,10 @@ class Uploads(Protocol):
         """Its file, which is the task's from now on."""
         ...
 
+    def settle(self, taken: Path) -> None:
+        """Forget whose upload a file was that `take` gave."""
+        ...
+
     def remove(self, taken: Path) -> None:
         """Remove a file that was taken."""
         ...
@@ -296,6 +300,7 @@ class Skills:
         if not take:
             raise UnimplementedError("list_only is not part of this version", field="list_only")
         taken = self._uploads.take(identity, upload.id, new_task_id())
+        self._uploads.settle(taken)
         try:
             return packages_of_file(taken, upload.name), taken
         except BaseException:

@@ -141,7 +141,10 @@ class Uploads:
         return Upload(told["id"], told["name"], size)
 
     def take(self, identity: Identity, temp_file_id: object, task_id: str) -> Path:
-        """The file of an upload, which is that task's from now on and nobody else's; raises as `find` does."""
+        """The file of an upload, which is that task's from now on and nobody else's; raises as `find` does.
+
+        It is used up with `settle`, or given back.
+        """
         key, _ = self._told(identity, temp_file_id)
         directory = self._directory(self._accounts.place(identity))
         taken = directory / f"{key}.{task_id}"
@@ -149,9 +152,17 @@ class Uploads:
             (directory / key).rename(taken)
         except OSError as error:
             raise _denied() from error
-        with contextlib.suppress(OSError):
-            (directory / f"{key}.json").unlink(missing_ok=True)
         return taken
+
+    def settle(self, taken: Path) -> None:
+        """Forget whose upload a file was that `take` gave."""
+        with contextlib.suppress(OSError):
+            taken.with_name(f"{taken.name.partition('.')[0]}.json").unlink(missing_ok=True)
+
+    def give_back(self, taken: Path) -> None:
+        """Let a file that `take` gave be taken again."""
+        with contextlib.suppress(OSError):
+            taken.rename(taken.with_name(taken.name.partition(".")[0]))
 
     def remove(self, taken: Path) -> None:
         """Remove a file that `take` gave."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from openviking.config.settings import Settings
 from openviking.service.accounts import Accounts
+from openviking.service.configured import warnings_of
 from openviking.service.content import Content
 from openviking.service.embedding import Embedding
 from openviking.service.fs import FileSystem
 from openviking.service.resources import Resources
 from openviking.service.running import Running
 from openviking.service.search import Search
-from openviking.service.sessions import Sessions
-from openviking.service.skills import Skills
 from openviking.service.system import System
 from openviking.service.worker import Worker
 
@@ -26,6 +25,4 @@ class UseCases:
         self.content = Content(accounts, worker)
         self.search = Search(accounts, settings.grep_timeout, embedding, settings.retrieval.dense_weight)
         self.resources = Resources(accounts, worker, running)
-        self.sessions = Sessions(accounts, worker)
-        self.skills = Skills(accounts, worker, self.search)
-        self.system = System(accounts, worker, embedding)
+        self.system = System(accounts, worker, embedding, warnings_of(settings))

@@ -11,20 +11,23 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from openviking.errors import OpenVikingError
-from openviking.ingest.embedding import PassageTexts, Readable, made_vectors
+from openviking.ingest.embedding import PassageTexts, Readable, made_vectors, prove_alive, settle_failed
 from openviking.model.embedding import EmbeddingModel
 from openviking.providers.embedder import Embedder
 from openviking.service.breaker import Ticket
-from openviking.service.embedding import Embedding, begun, translated
+from openviking.service.embedding import Embedding, begun, started, translated
 from openviking.service.outages import Outages
 from openviking.store.port import AccountStore
-from openviking.store.vectors import LEASE_MS
+from openviking.store.vectors import LEASE_MS, MadeVector
 
 BEHIND: Final = 1
 """Calls of the lane's own thread under way: an embedder keeps itself busy with one."""
 
 AT_ONCE: Final = 2
-"""Calls under way where somebody waits: none is behind a long one for somebody else's backlog."""
+"""Calls under way where somebody waits: the lane's own thread takes `BEHIND` of them, the rest is for whoever waits."""
+
+TOO_MANY: Final = 429
+"""The status of a service that wants fewer calls: it is asked no more, to prove anything neither."""
 
 LOOKED_THROUGH: Final = 2_000
 """Older passages that are queued at once for a model that is new to them."""
@@ -53,14 +56,15 @@ class _Call:
 class Claims:
     """Which part of a store's queue one thread claims passages from; ``failed`` is why vectors could not be stored.
 
-    ``urgent`` is whoever waits, and comes before the lane's own thread. `openviking.store.vectors.Vectors.claim`
-    explains ``up_to`` and ``below``.
+    ``urgent`` is whoever waits, until ``deadline`` (on the monotonic clock) if there is one; it comes before the lane's
+    own thread. `openviking.store.vectors.Vectors.claim` explains ``up_to`` and ``below``.
     """
 
     store: AccountStore
     urgent: bool = False
     up_to: int | None = None
     below: str = ""
+    deadline: float | None = None
     texts: PassageTexts = field(default_factory=PassageTexts)
     failed: Exception | None = None
 
@@ -82,8 +86,8 @@ class VectorLane:
         self._events = 0
         self._stopped = False
         self._calls: set[_Call] = set()
-        self._wanting: set[int] = set()
         self._outages = Outages()
+        self._told_away: set[str] = set()
         self._looked_through: set[int] = set()
         self._idle: set[int] = set()
         self._asking = False
@@ -147,11 +151,13 @@ class VectorLane:
             if not claimed:
                 return False
             try:
-                readable = claims.texts.settle(claims.store, model.fingerprint, claimed)
+                readable = claims.texts.settle(claims.store, model, claimed)
             except BaseException:
                 with contextlib.suppress(OpenVikingError):
                     claims.store.vectors.give_back(model.fingerprint, claimed)
                 raise
+            if claims.texts.away is not None and not claims.urgent:
+                self._tell_away(claims)
             if readable:
                 begun_one = self._begin_call(_Call(claims.store, model, readable, ticket), claims, embedder)
             return True
@@ -159,46 +165,55 @@ class VectorLane:
             if not begun_one:
                 self.embedding.calls.withdrawn(ticket)
 
+    def _tell_away(self, claims: Claims) -> None:
+        """Log once why the store can't read a text; whoever waits is told when nothing else is left."""
+        away, claims.texts.away = claims.texts.away, None
+        if away is not None and away.message not in self._told_away:
+            self._told_away.add(away.message)
+            _log.warning("vectors can't be made: %s", away.message)
+
     def _has_room(self, claims: Claims) -> bool:
         with self._changed:
             if self._stopped:
                 return False
-            full = len(self._calls) >= (AT_ONCE if claims.urgent else BEHIND)
-            if not claims.urgent:
-                return not full and not self._wanting
-            if full:
-                self._wanting.add(id(claims))
-            else:
-                self._wanting.discard(id(claims))
-            return not full
+            return len(self._calls) < (AT_ONCE if claims.urgent else BEHIND)
 
     def _begin_call(self, call: _Call, claims: Claims, embedder: Embedder) -> bool:
         with self._changed:
             stopped = self._stopped
             if not stopped:
                 self._calls.add(call)
-                if not self._keeping:
-                    self._keeping = True
-                    begun(self._keep_leases, "openviking-vectors-leases")
+                # Without a thread for it leases are not renewed: whoever claims a passage then makes it once more.
+                self._keeping = self._keeping or started(self._keep_leases, "openviking-vectors-leases")
         if stopped:
             self._give_back(call)
             return False
-        begun(lambda: self._carry_out(call, claims, embedder), "openviking-vectors-call")
+        timeout = self.embedding.call_timeout
+        if not started(lambda: self._carry_out(call, claims, embedder, timeout), "openviking-vectors-call"):
+            # The system has no thread left: the caller does it, for as long as they would wait.
+            left = timeout if claims.deadline is None else max(claims.deadline - time.monotonic(), 0.001)
+            self._carry_out(call, claims, embedder, min(timeout, left))
         return True
 
-    def _carry_out(self, call: _Call, claims: Claims, embedder: Embedder) -> None:
+    def _carry_out(self, call: _Call, claims: Claims, embedder: Embedder, timeout: float) -> None:
         """Have the model make the vectors and store them; nothing of the store is held while the model works."""
         try:
-            try:
-                made = made_vectors(embedder, call.model, call.readable, self.embedding.call_timeout)
-            except Exception as error:  # noqa: BLE001
-                # The edge of the call: whatever an embedder raises is an outage of the model, and ends nothing else.
-                self._failed(call, translated(error))
-                return
-            self.embedding.calls.succeeded(call.ticket)
-            self.embedding.questions.recovered()
+            made: list[MadeVector] = []
+            error: OpenVikingError | None = None
+            alive = not call.ticket.probe or self._answers(call, embedder, timeout)
+            if alive:
+                made, error = self._made(call, embedder, timeout)
+                alive = error is None or self._answers(call, embedder, timeout, error)
+            if alive:
+                self.embedding.calls.succeeded(call.ticket)
             if not call.left_behind:
                 call.store.vectors.put(call.model.fingerprint, made)
+                settled = {one.hash for one in made}
+                rest = [one.passage for one in call.readable if one.passage.hash not in settled]
+                if rest and error is not None and alive:
+                    settle_failed(call.store, call.model.fingerprint, rest, error)
+                elif rest:
+                    call.store.vectors.give_back(call.model.fingerprint, rest)
                 with self._changed:
                     self._outages.end(call.store)
         except Exception as error:  # noqa: BLE001
@@ -212,6 +227,30 @@ class VectorLane:
                 self._events += 1
                 self._changed.notify_all()
 
+    def _made(self, call: _Call, embedder: Embedder, timeout: float) -> tuple[list[MadeVector], OpenVikingError | None]:
+        """What the model makes of the passages, and why not of all."""
+        try:
+            return made_vectors(embedder, call.model, call.readable, timeout)
+        except Exception as error:  # noqa: BLE001
+            # The edge of the call: whatever an embedder raises ends nothing else.
+            return [], translated(error)
+
+    def _answers(self, call: _Call, embedder: Embedder, timeout: float, error: OpenVikingError | None = None) -> bool:
+        """Whether the model answers, so that ``error`` is the passages' doing; if not, it is left alone for a while."""
+        if error is None or (error.details.get("upstream_status_code") != TOO_MANY and not self._stopped):
+            try:
+                prove_alive(embedder, call.model, timeout)
+            except Exception as again:  # noqa: BLE001
+                # The edge of the call once more.
+                error = translated(again)
+            else:
+                return True
+        if self._stopped:
+            self.embedding.calls.withdrawn(call.ticket)
+        elif self.embedding.calls.failed(call.ticket, error):
+            _log.warning("vectors have to wait: %s", error.message)
+        return False
+
     def _keep_leases(self) -> None:
         """Renew the leases of calls that take long, while there are any."""
         while True:
@@ -223,15 +262,6 @@ class VectorLane:
             for call in held:
                 with contextlib.suppress(OpenVikingError):
                     call.store.vectors.renew(call.model.fingerprint, [one.passage for one in call.readable])
-
-    def _failed(self, call: _Call, error: OpenVikingError) -> None:
-        stopped = self._stopped
-        if stopped:
-            self.embedding.calls.withdrawn(call.ticket)
-        elif self.embedding.calls.failed(call.ticket, error):
-            _log.warning("vectors have to wait: %s", error.message)
-        if not call.left_behind:
-            self._give_back(call)
 
     @staticmethod
     def _give_back(call: _Call) -> None:
@@ -331,6 +361,11 @@ class VectorLane:
         return self._events
 
     @property
+    def busy(self) -> bool:
+        """Whether calls are under way."""
+        return bool(self._calls)
+
+    @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
         return self._stopped
@@ -340,19 +375,13 @@ class VectorLane:
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._events != seen, seconds)
 
-    def leave(self, claims: Claims) -> None:
-        """Nobody waits for these claims any more; calls that were begun for them go on."""
-        with self._changed:
-            self._wanting.discard(id(claims))
-            self._changed.notify_all()
-
     def _until_due(self) -> float:
         """Seconds until there may be work, unless something happens."""
         wait, left = self._interval, self.embedding.calls.left()
         model = self._known()
         with self._changed:
             pauses = {id(store): self._outages.left(store) for store in self._stores()}
-            if len(self._calls) >= BEHIND or self._wanting:
+            if len(self._calls) >= BEHIND:
                 return wait
         for store in self._stores():
             if pause := pauses.get(id(store), 0.0):

@@ -19,6 +19,8 @@ PATIENCE_S: Final = 600.0
 _FIRST_LOOK_S: Final = 0.02
 _LAST_LOOK_S: Final = 0.5
 _COUNTED_S: Final = 0.25
+_COUNTED_SHARE: Final = 20
+"""So many times as long as it took passes before what waits is counted again."""
 
 
 class VectorWait:
@@ -51,36 +53,34 @@ class VectorWait:
         model = self._model()
         if model is None:
             return
-        up_to: int | None = None
         while self._lane.look_through(self._store, model):
             self._check(None)
-        if below is None:
-            up_to = self._store.vectors.newest(model.fingerprint)
-            if not up_to:
-                return
-        claims = Claims(self._store, urgent=True, up_to=up_to, below=below or "")
-        try:
-            self._until_made(claims, model)
-        finally:
-            self._lane.leave(claims)
+        # What others queue meanwhile is not waited for.
+        up_to = self._store.vectors.newest(model.fingerprint)
+        if up_to:
+            self._until_made(Claims(self._store, True, up_to, below or "", self._deadline), model)
 
     def _until_made(self, claims: Claims, model: EmbeddingModel) -> None:
-        look, counted = _FIRST_LOOK_S, 0.0
+        look, count_at, waiting = _FIRST_LOOK_S, 0.0, 0
         while True:
             seen = self._lane.events
-            now = time.monotonic()
-            if look > _FIRST_LOOK_S or now - counted >= _COUNTED_S:
-                counted = now
+            began = time.monotonic()
+            if began >= count_at:
                 waiting = self._store.vectors.waiting(model.fingerprint, up_to=claims.up_to, below=claims.below)
+                ended = time.monotonic()
+                # Of a long queue that takes its time.
+                count_at = ended + max(_COUNTED_SHARE * (ended - began), _COUNTED_S if look <= _FIRST_LOOK_S else 0.0)
                 self._tell(waiting)
                 if not waiting:
                     return
-                self._check(waiting)
+            self._check(waiting)
             if claims.failed is not None:
                 raise claims.failed
             if self._lane.begin(claims, model):
                 look = _FIRST_LOOK_S
                 continue
+            if claims.texts.away is not None and not self._lane.busy:
+                raise claims.texts.away
             # Another holds them, all calls are taken, or the model is left alone for a while.
             left = look if self._deadline is None else min(look, max(self._deadline - time.monotonic(), 0.0))
             self._lane.pause(seen, left)

@@ -36,7 +36,11 @@ class Analyser(Protocol):
 
 
 Score = Callable[[str, float, float | None], float]
-"""A passage's score by its context type, its words' score and its cosine; the last is None where it has no vector."""
+"""A passage's score by its context type, its words' score and its cosine; the last is None where it has no vector.
+
+It must not fall where the words' score or the cosine grows: passages are left unread that can't score more than others,
+by the most that their words and their cosine can be.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,9 @@ class Candidate:
 
     ``score`` is what the query's `Score` makes of ``words`` and ``cosine``. ``words`` is BM25 divided by the most that
     the query can reach, so 0 ≤ words < 1; ``terms`` are the matched query terms with their shares, which add up to it.
-    ``cosine`` is that of the best of the passage's vectors, None if it has none yet or none was asked for. ``level`` is
-    0 or 1 for a directory's sidecar, 2 for a file.
+    ``cosine`` is that of the best of the passage's vectors, None if it has none or none was asked for; ``settled`` says
+    that it never gets one, for the model can say nothing of it. ``level`` is 0 or 1 for a directory's sidecar, 2 for a
+    file.
     """
 
     passage_id: int
@@ -73,6 +78,7 @@ class Candidate:
     words: float
     terms: tuple[tuple[str, float], ...]
     cosine: float | None
+    settled: bool
     start: int
     end: int
     first_line: int

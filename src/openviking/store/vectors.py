@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from openviking.model.embedding import Coverage, EmbeddingModel
 from openviking.model.node import Node
@@ -18,8 +18,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LEASE_MS = 20_000
+LEASE_MS: Final = 20_000
 """So long claimed passages stay with their holder without a renewal, and so long others wait after a crash."""
+
+RETRY_MS: Final = 1_000
+LONGEST_RETRY_MS: Final = 600_000
+"""A passage that failed is put off by the one, twice that the next time, and never by more than the other."""
+
+ALONE: Final = 2
+"""A passage that failed so often is claimed alone, so that it spoils no call for others and others none for it."""
+
+LOST: Final = "its text can't be read from the store"
+"""Why a passage is refused whose stored text is not what it was indexed from; writing it anew queues it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +37,8 @@ class PendingPassage:
     """A passage that was claimed for embedding: where its text is, and what the text must hash to.
 
     ``title`` is the node's title as it was embedded ("" for sidecars, whose title is the directory's name); ``level`` is
-    0 or 1 for a directory's sidecar, 2 for a file. Only the holder of ``lease`` may report on it.
+    0 or 1 for a directory's sidecar, 2 for a file. Only the holder of ``lease`` may report on it. ``attempts`` is how
+    often it failed (`Vectors.give_back`).
     """
 
     hash: bytes
@@ -39,11 +50,16 @@ class PendingPassage:
     end: int
     breadcrumb: str
     symbol: str
+    attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MadeVector:
-    """What became of a claimed passage: ``vectors`` of shape (windows, dimension), or the ``error`` it was refused with."""
+    """What became of a claimed passage: ``vectors`` of shape (windows, dimension), or the ``error`` it was refused with.
+
+    No window at all settles a passage of which the model can say nothing: it waits no more, its words are all of its
+    score, and `Coverage` counts it neither as having a vector nor as wanting one.
+    """
 
     hash: bytes
     lease: str
@@ -59,6 +75,16 @@ class RefusedPassage:
     first_line: int
     last_line: int
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A model in use; ``filled`` says that there is a vector of it."""
+
+    name: str
+    fingerprint: str
+    dimension: int
+    filled: bool
 
 
 class Vectors(Protocol):
@@ -81,7 +107,7 @@ class Vectors(Protocol):
 
         With ``up_to`` of those queued up to that number (`newest`). With ``below`` those of nodes at and below that path,
         whether or not it exists, and of the sidecars of the directories above it, which tell of it. Passages that are
-        gone meanwhile are dropped from the queue.
+        gone meanwhile are dropped from the queue. One that failed `ALONE` times comes alone.
         """
         ...
 
@@ -89,8 +115,13 @@ class Vectors(Protocol):
         """Store vectors and refusals in one transaction; how many were still wanted."""
         ...
 
-    def give_back(self, fingerprint: str, claimed: Sequence[PendingPassage], *, retry_in: int = 0) -> None:
-        """Queue claimed passages again, to be claimed in ``retry_in`` milliseconds at the earliest."""
+    def give_back(
+        self, fingerprint: str, claimed: Sequence[PendingPassage], *, retry_in: int = 0, failed: bool = False
+    ) -> None:
+        """Queue claimed passages again, to be claimed in ``retry_in`` milliseconds at the earliest.
+
+        Those that ``failed`` count one attempt more, and are put off for `RETRY_MS`, doubled with each.
+        """
         ...
 
     def renew(self, fingerprint: str, claimed: Sequence[PendingPassage]) -> None:
@@ -104,7 +135,8 @@ class Vectors(Protocol):
     def waiting(self, fingerprint: str, *, up_to: int | None = None, below: str = "") -> int:
         """How many passages wait or are claimed; `claim` explains the arguments.
 
-        Those that `enqueue_missing` is yet to look through count without ``up_to`` and ``below``.
+        Those that `enqueue_missing` is yet to look through count without ``up_to`` and ``below``. What a writer is only
+        staging does not count.
         """
         ...
 
@@ -116,8 +148,12 @@ class Vectors(Protocol):
         """Passages that the model refused, newest first."""
         ...
 
-    def retry_refused(self, fingerprint: str) -> int:
-        """Queue refused passages again; how many."""
+    def models(self) -> list[StoredModel]:
+        """The models in use, whoever uses them, the one that was used last first."""
+        ...
+
+    def any_made(self, fingerprint: str) -> bool:
+        """Whether there is a vector at all, not counting settled passages; costs next to nothing."""
         ...
 
     def repair(self, fingerprint: str, below: str) -> int:

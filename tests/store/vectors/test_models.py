@@ -15,7 +15,7 @@ from openviking.store.batch import PutFile, Remove
 from openviking.store.port import AccountStore
 from openviking.store.sqlite import models
 from openviking.store.sqlite.loose import LOOSE_MS
-from openviking.store.vectors import LEASE_MS, MadeVector
+from openviking.store.vectors import LEASE_MS, LOST, MadeVector
 
 pytestmark = pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
 
@@ -32,7 +32,7 @@ PRINT = MODEL.fingerprint
 WEEK = models.WEEK_MS
 
 
-def test_what_is_refused_waits_no_more(ready: AccountStore, put: Put, clock: Clock, made: Made, embed: Embed) -> None:
+def test_what_is_refused_waits_no_more(ready: AccountStore, put: Put, clock: Clock, made: Made) -> None:
     file = put("resources/a.md", "alpha\n")
     ready.apply([file, put("resources/b.md", "beta")])
     bad, good = sorted(ready.vectors.claim(PRINT, 10), key=lambda one: one.node.path)
@@ -48,10 +48,18 @@ def test_what_is_refused_waits_no_more(ready: AccountStore, put: Put, clock: Clo
     ready.apply([file])
     assert ready.vectors.claim(PRINT, 10) == []
     assert ready.check() == []
-    assert ready.vectors.retry_refused(PRINT) == 1
-    assert ready.vectors.retry_refused(PRINT) == 0
-    assert embed(ready) == ["resources/a.md"]
+    assert ready.vectors.coverage(PRINT) == Coverage(1, 2, 1)
+
+
+def test_what_was_lost_is_queued_again_when_it_is_written_anew(ready: AccountStore, put: Put, embed: Embed) -> None:
+    ready.apply([put("resources/a.md", "alpha\n")])
+    assert ready.vectors.put(PRINT, refusals(ready.vectors.claim(PRINT, 10), LOST)) == 1
+    assert ready.vectors.waiting(PRINT) == 0
+    assert not ready.vectors.any_made(PRINT)
+    ready.apply([put("resources/b.md", "alpha\n")])
+    assert embed(ready) == ["resources/b.md"]
     assert ready.vectors.coverage(PRINT) == Coverage(2, 2)
+    assert ready.vectors.any_made(PRINT)
 
 
 def test_refusals_of_removed_content_are_forgotten(
@@ -182,7 +190,6 @@ def test_a_clock_that_was_wrong_puts_no_model_out_of_use(
 
 DAMAGES = {
     "a cut vector": ("UPDATE vectors SET vector = substr(vector, 1, 5)", "a size that its model does not give"),
-    "an empty vector": ("UPDATE vectors SET vector = x''", "a size that its model does not give"),
     "a vector of no model": ("UPDATE vectors SET model_id = 9", "belongs to no model"),
     "a vector of nobody": ("INSERT INTO vectors VALUES (9, 1, x'00', zeroblob(8))", "belongs to no passage"),
     "a missing vector": ("DELETE FROM vectors", "has no vector and waits for none"),

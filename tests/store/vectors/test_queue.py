@@ -17,7 +17,7 @@ from openviking.model.embedding import Coverage, EmbeddingModel
 from openviking.store.batch import PutFile, PutSidecars, Remove
 from openviking.store.port import AccountStore
 from openviking.store.sqlite import connection as connecting
-from openviking.store.vectors import LEASE_MS, MadeVector, PendingPassage
+from openviking.store.vectors import ALONE, LEASE_MS, RETRY_MS, MadeVector, PendingPassage
 
 pytestmark = pytest.mark.parametrize("open_store", ["sqlite"], indirect=True)
 
@@ -90,7 +90,7 @@ def test_vectors_are_kept_as_small_numbers_of_length_one(ready: AccountStore, pu
     assert ready.check() == []
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (4,), (0, 4), (1, 4, 1)])
+@pytest.mark.parametrize("shape", [(1, 5), (4,), (0, 5), (1, 4, 1)])
 def test_vectors_of_another_shape_are_an_error(
     ready: AccountStore, put: Put, shape: tuple[int, ...], rows: Rows, made: Made
 ) -> None:
@@ -244,3 +244,31 @@ def test_an_idle_look_takes_no_lock(
     assert ready.vectors.put(PRINT, []) == 0
     holder.close()
     assert ready.vectors.put(PRINT, made(claimed)) == 1
+
+
+def test_what_failed_is_put_off_for_longer_and_longer_and_comes_alone(
+    ready: AccountStore, put: Put, clock: Clock
+) -> None:
+    ready.apply([put("resources/new.md", "beta"), put("resources/old.md", "alpha")])
+    started, pauses = clock.now, []
+    for attempt in range(3):
+        [bad, *others] = sorted(ready.vectors.claim(PRINT, 10), key=lambda one: one.node.path, reverse=True)
+        assert (bad.node.path, bad.attempts) == ("resources/old.md", attempt)
+        assert len(others) == (attempt < ALONE)
+        ready.vectors.give_back(PRINT, others)
+        ready.vectors.give_back(PRINT, [bad], failed=True)
+        # The others are to be had at once, and do not wait for it.
+        others = ready.vectors.claim(PRINT, 10)
+        assert [one.node.path for one in others] == ["resources/new.md"]
+        ready.vectors.give_back(PRINT, others, retry_in=0 if attempt == 0 else RETRY_MS << attempt)
+        if attempt:
+            pauses.append((ready.vectors.next_due(PRINT) or 0) - clock.now)
+        clock.now += RETRY_MS << attempt
+    assert pauses == [RETRY_MS << 1, RETRY_MS << 2]
+    assert clock.now - started == 7 * RETRY_MS
+    # What failed often does not spoil a call for what comes before it, and is left for the next.
+    ready.apply([put("resources/newest.md", "gamma")])
+    first = ready.vectors.claim(PRINT, 10)
+    assert ready.check() == []
+    assert [one.node.path for one in first] == ["resources/newest.md", "resources/new.md"]
+    assert [one.node.path for one in ready.vectors.claim(PRINT, 1)] == ["resources/old.md"]

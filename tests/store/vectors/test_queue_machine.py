@@ -192,11 +192,6 @@ class Machine(RuleBasedStateMachine):
             store.vectors.give_back(MODELS[number].fingerprint, [one], retry_in=retry_in)
             queue.held[letter] = (self.clock.now + retry_in, dataclasses.replace(one, lease="given back"))
 
-    @rule(number=which)
-    def try_refused_again(self, number: int) -> None:
-        self.stores[number].vectors.retry_refused(MODELS[number].fingerprint)
-        self.queues[number].refused.clear()
-
     @rule(passed=st.sampled_from([1_000, LEASE_MS, LOOSE_MS + 1]))
     def time_passes(self, passed: int) -> None:
         self.seen.update(dict.fromkeys(self.there(), self.clock.now + passed))

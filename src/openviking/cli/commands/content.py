@@ -10,6 +10,7 @@ import click
 from openviking.cli.door import opened
 from openviking.cli.options import Command, Invocation
 from openviking.cli.output import Output
+from openviking.errors import OpenVikingError
 
 STDIN = "-"
 
@@ -75,8 +76,16 @@ def write_command(
     if append and mode not in {None, "append"}:
         raise click.UsageError(f"--append and --mode {mode} exclude each other.")
     text = content if content is not None else _file_text(from_file or "")
-    with opened(invocation, create=True) as store:
-        written = store.write(uri, text, "append" if append else mode or "replace", wait=wait, timeout=timeout)
+    if wait:
+        invocation.interrupted = (
+            f"if it was written it stays, and what follows from it goes on: {invocation.command_line('wait')}"
+        )
+    try:
+        with opened(invocation, create=True) as store:
+            written = store.write(uri, text, "append" if append else mode or "replace", wait=wait, timeout=timeout)
+    except OpenVikingError as error:
+        Output(invocation).done(error)
+        raise
     Output(invocation).rows(written)
 
 

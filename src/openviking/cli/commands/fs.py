@@ -7,6 +7,7 @@ import click
 from openviking.cli.door import opened
 from openviking.cli.options import Command, Invocation
 from openviking.cli.output import Output
+from openviking.errors import OpenVikingError
 from openviking.uri import SCHEME
 
 
@@ -114,8 +115,12 @@ def mkdir_command(invocation: Invocation, uri: str, description: str | None) -> 
 @click.pass_obj
 def rm_command(invocation: Invocation, uri: str, recursive: bool, wait: bool, timeout: float | None) -> None:
     """Remove a file, or with -r a directory."""
-    with opened(invocation) as store:
-        removed = store.rm(uri, recursive=recursive, wait=wait, timeout=timeout)
+    try:
+        with opened(invocation) as store:
+            removed = store.rm(uri, recursive=recursive, wait=wait, timeout=timeout)
+    except OpenVikingError as error:
+        Output(invocation).done(error)
+        raise
     Output(invocation).rows(removed)
 
 

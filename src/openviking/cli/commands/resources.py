@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from openviking.cli.door import opened
 from openviking.cli.options import Command, Invocation, comma_list
 from openviking.cli.output import Output
-from openviking.cli.progress import shown_progress
-
-if TYPE_CHECKING:
-    from openviking.model.imports import ImportReport
+from openviking.cli.progress import Counted, shown_progress
+from openviking.errors import OpenVikingError, ProcessingError
+from openviking.model.imports import ImportReport
 
 WAIT_SECONDS = 60.0
 """The longest ``--wait`` unless ``--timeout`` says otherwise."""
@@ -62,40 +60,39 @@ def add_resource_command(
     wanted = [*tag, *(comma_list(tags) or [])]
     limit = timeout if timeout is not None or not wait else WAIT_SECONDS
     output = Output(invocation)
+    invocation.interrupted = f"what was imported stays; to go on: {invocation.command_line('add-resource', source)}"
     try:
         with opened(invocation, create=True) as store, shown_progress(invocation, "adding") as show:
             report: ImportReport = store.add_resource(
                 source, to, parent if parent is not None else parent_auto_create,
                 create_parent=parent_auto_create is not None, tags=wanted or None, wait=wait, timeout=limit,
-                progress=show, **options,
+                progress=Counted(invocation, show), **options,
             )  # fmt: skip
-    except KeyboardInterrupt:
-        output.remark("what was imported stays, and adding it again goes on", "warn")
+    except OpenVikingError as error:
+        if "done" in error.details and not invocation.json:
+            _show(invocation, output, ImportReport.from_dict(error.details["done"]))
+            output.remark("found by words now")
         raise
     _refuse_empty_handed(source, report)
+    _show(invocation, output, report)
+    if report.vectors_waiting and not invocation.json:
+        count = f"{report.vectors_waiting} vector{'s are' if report.vectors_waiting != 1 else ' is'}"
+        output.remark(f"found by words now; {count} to come: {invocation.command_line('wait')}")
+    if report.cancelled:
+        output.remark("stopped before the end; what is reported stays, and adding it again goes on", "warn")
+
+
+def _show(invocation: Invocation, output: Output, report: ImportReport) -> None:
     from openviking.cli.views.report import draw_report
 
     if report.updated_root:
         output.remark(f"updating the earlier import at {report.root_uri}")
     output.result(report, lambda screen: draw_report(screen, report, all_files=invocation.verbose))
-    if report.vectors_waiting and not invocation.json:
-        count = f"{report.vectors_waiting} vector{'s are' if report.vectors_waiting != 1 else ' is'}"
-        output.remark(f"found by words now; {count} to come: {wait_command_line(invocation)}")
-    if report.cancelled:
-        output.remark("stopped before the end; what is reported stays, and adding it again goes on", "warn")
-
-
-def wait_command_line(invocation: Invocation) -> str:
-    """The command that finishes what this call left to be done, ready to be pasted into a shell."""
-    options = [("--path", invocation.path), ("--config", invocation.config), ("--account", invocation.account)]
-    return shlex.join(["ov", *(part for name, value in options if value for part in (name, value)), "wait"])
 
 
 def _refuse_empty_handed(source: str, report: ImportReport) -> None:
     """Raise where files failed and none was stored: that is no success."""
     if report.failed and not report.files:
-        from openviking.errors import ProcessingError
-
         first = report.failed[0]
         raise ProcessingError(
             f"Nothing could be taken from {source}: {first.name or source}: {first.error}", **report.to_dict()

@@ -9,7 +9,7 @@ import click
 from openviking.cli.door import opened
 from openviking.cli.options import Command, Invocation
 from openviking.cli.output import Output
-from openviking.cli.progress import shown_progress
+from openviking.cli.progress import Counted, shown_progress
 
 
 @click.command("wait", cls=Command)
@@ -17,9 +17,10 @@ from openviking.cli.progress import shown_progress
 @click.pass_obj
 def wait_command(invocation: Invocation, timeout: float | None) -> None:
     """Do and await queued work and vectors, then show the state."""
+    invocation.interrupted = f"nothing is lost, and this goes on: {invocation.command_line('wait')}"
     with opened(invocation) as store, shown_progress(invocation, "waiting") as show:
-        status = store.wait_processed(timeout, progress=show)
-    _show(invocation, status)
+        status = store.wait_processed(timeout, progress=Counted(invocation, show))
+    _show(invocation, status, waited=True)
 
 
 @click.command("status", cls=Command)
@@ -31,10 +32,11 @@ def status_command(invocation: Invocation) -> None:
     _show(invocation, status)
 
 
-def _show(invocation: Invocation, status: dict[str, Any]) -> None:
+def _show(invocation: Invocation, status: dict[str, Any], *, waited: bool = False) -> None:
     from openviking.cli.views.state import draw_state
 
-    Output(invocation).result(status, lambda screen: draw_state(screen, status, whole=invocation.verbose))
+    todo = "added meanwhile" if waited else invocation.command_line("wait")
+    Output(invocation).result(status, lambda screen: draw_state(screen, status, todo, whole=invocation.verbose))
 
 
 @click.command("version", cls=Command)

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 BAR_CELLS = 20
 WORDS_SHOWN = 8
-PENDING = "vectors:pending"
+NO_VECTOR = {
+    "vectors:pending": "no vector yet: the words are the whole score",
+    "vectors:none": "the model refused it: the words are the whole score",
+}
 LEVELS = {0: "abstract", 1: "overview"}
 
 _WORD = re.compile(r"[^\W_]+(?:[-_.'][^\W_]+)*")
@@ -33,7 +36,13 @@ def draw_hits(screen: Screen, query: str, result: Any) -> None:
     for number, hit in enumerate(hits, 1):
         _draw_hit(screen, number, hit, wanted)
     explained = any(hit.explain is not None for hit in hits)
-    _draw_coverage(screen, getattr(result, "vectors", None), explained=explained)
+    without = getattr(result, "model_in_use", False) and not _lacks_model(result)
+    _draw_coverage(screen, getattr(result, "vectors", None), explained=explained, without=without)
+
+
+def _lacks_model(result: Any) -> bool:
+    """Whether the model did not answer: then it may be unknown how many vectors there are, and the reason was told."""
+    return any(one.stage == "vectors" for one in getattr(result, "degraded", ()))
 
 
 def _draw_hit(screen: Screen, number: int, hit: Any, wanted: frozenset[str]) -> None:
@@ -59,9 +68,14 @@ def _draw_hit(screen: Screen, number: int, hit: Any, wanted: frozenset[str]) -> 
         _draw_explanation(screen, hit.explain, indent)
 
 
-def _draw_coverage(screen: Screen, vectors: Any, *, explained: bool) -> None:
-    """What part of the passages has a vector, where that is worth saying: some have none, or it was asked for."""
-    if vectors is None or not vectors.of or not (explained or 0 < vectors.have < vectors.of):
+def _draw_coverage(screen: Screen, vectors: Any, *, explained: bool, without: bool) -> None:
+    """What part of the passages has a vector, where that is worth saying: some have none, or it was asked for.
+
+    ``without``: also where all have none, for there should be some.
+    """
+    if vectors is None or not vectors.of or not (explained or vectors.have < vectors.of):
+        return
+    if not (vectors.have or explained or without):
         return
     told = f"vectors of {vectors.have:,} of {vectors.of:,} passages"
     if not vectors.have:
@@ -80,12 +94,8 @@ def _draw_explanation(screen: Screen, parts: tuple[tuple[str, float], ...], inde
     largest = max(abs(value) for _, value in shown) or 1.0
     full, empty = screen.symbol("█", "#"), screen.symbol("·", ".")
     for name, value in shown:
-        if name == PENDING:
-            screen.line(
-                (padded(name, columns), "label"),
-                ("  no vector yet: the words are the whole score", "dim"),
-                indent=indent,
-            )
+        if name in NO_VECTOR:
+            screen.line((padded(name, columns), "label"), (f"  {NO_VECTOR[name]}", "dim"), indent=indent)
             continue
         cells = round(BAR_CELLS * abs(value) / largest)
         bar = f"{full * cells}{empty * (BAR_CELLS - cells)}  " if screen.is_terminal else ""

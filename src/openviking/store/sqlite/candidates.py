@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from openviking.model.scope import Scope
 from openviking.store.bm25 import BODY_WEIGHT, FIXED, HEADING_WEIGHT, PER_WORD, SHORTEST, TITLE_WEIGHT
-from openviking.store.sqlite.rows import VISIBLE, marks, scope_conditions
+from openviking.store.sqlite.rows import FILE_LEVEL, VISIBLE, level_condition, passage_conditions, scope_conditions
 
-FILE_LEVEL: Final = 2
+if TYPE_CHECKING:
+    # A store without vectors needs no numbers, and numpy takes its time to load.
+    from openviking.store.sqlite.scan.postings import Passages, Said
 
 OF_RECORD: Final = 16
 """Passages of one record that a reading takes; the first ones are the best by the terms that are read."""
@@ -43,12 +45,13 @@ HEADED_PASSAGES: Final = 2000
 PAIRED_TERMS: Final = 8
 """More frequent terms that select where another term of the query is too."""
 
+INSTANCES: Final = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_instances USING fts5vocab('main', 'words', 'instance')"
+
 _NO_ID: Final = 1 << 62
 _CHUNK: Final = 2000
 _DECIMALS: Final = 9
 """Scores that are equal to so many decimals are equal: the order in which SQL sums up must not decide."""
 
-_INSTANCES = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_instances USING fts5vocab('main', 'words', 'instance')"
 _OF_TERM = (
     "SELECT doc, ? AS weight, sum(CASE col"
     f" WHEN 'title' THEN {TITLE_WEIGHT} WHEN 'heading' THEN {HEADING_WEIGHT} ELSE {BODY_WEIGHT} END) AS frequency"
@@ -87,12 +90,18 @@ class Quota:
 class Candidates:
     """Finds passages of one scope in one read transaction; every answer is a list of passage ids."""
 
-    def __init__(self, connection: sqlite3.Connection, scope: Scope, file_roots: frozenset[str]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, scope: Scope, file_roots: frozenset[str], passages: Passages | None
+    ) -> None:
         self._sql = connection
+        self._passages = passages
+        self._said: Said | dict[int, float] = {}
+        self.in_memory = passages is not None
+        self.unsaid = 0.0
         self._roots = scope_conditions(Scope(scope.roots, scope.excluded), file_roots)
         conditions, self._node_values = scope_conditions(scope, file_roots)
         self._node_where = " AND ".join([*conditions, VISIBLE])
-        self._level_where, self._levels = _level_condition(scope)
+        self._level_where, self._levels = level_condition(scope)
         self._where, self._values = passage_conditions(scope, file_roots)
         self._places: dict[int, tuple[str, bytes | int, int] | None] = {}
 
@@ -100,14 +109,32 @@ class Candidates:
         """The passages that score best by ``terms`` in their text, equal scores by path, of all their postings."""
         if not terms:
             return []
-        self._sql.execute(_INSTANCES)
+        if self._passages is not None:
+            from openviking.store.sqlite.scan.postings import Said  # noqa: PLC0415
+
+            self._sql.execute(INSTANCES)
+            said = self._said = Said(self._sql, self._passages, [(term.text, term.weight) for term in terms])
+            return _taken(self._in_order(said, quota.passages, {}), quota)
+        self._sql.execute(INSTANCES)
         cursor = self._sql.execute(
             f"SELECT round(sum(f.weight * {saturation_sql('f.frequency', 'p.length')}), {_DECIMALS}) AS score,"
             f" f.doc, p.node_id, p.level, p.start FROM ({' UNION ALL '.join([_OF_TERM] * len(terms))}) f"
             f" CROSS JOIN passages p ON p.id = f.doc WHERE {self._level_where} GROUP BY f.doc ORDER BY score DESC",
             [*(value for term in terms for value in (term.weight, term.text)), *self._levels],
         )
-        return _taken(self._in_order(cursor, quota.passages), quota)
+        scores: dict[int, float] = {}
+        ids = _taken(self._in_order(cursor, quota.passages, scores), quota)
+        self._said = {passage: scores.pop(passage) for passage in ids}
+        # What was not read yet scores no more than what was read last.
+        last = self._said[ids[-1]] if len(ids) >= quota.passages else 0.0
+        self.unsaid = max(scores.values(), default=last)
+        return ids
+
+    def said(self, passages: Collection[int]) -> dict[int, float]:
+        """What the terms of the last `best` say of ``passages``, in weight; of one that is missing ``unsaid`` at most."""
+        if isinstance(self._said, dict):
+            return {passage: self._said[passage] for passage in passages if passage in self._said}
+        return self._said.of(passages)
 
     def pairs(self, terms: Sequence[Term], first: int, quota: Quota) -> list[int]:
         """Good passages that have two of ``terms``, one of them among the rarest from number ``first`` on."""
@@ -122,7 +149,9 @@ class Candidates:
         return _taken(self._named(terms), quota) if terms else []
 
     def whole_scope(self, most: int) -> list[int] | None:
-        """All passages of the scope if its subtrees have at most ``most`` passages, else None."""
+        """All passages of the scope if there are at most ``most`` (where they are not in memory: in its subtrees)."""
+        if self._passages is not None:
+            return self._passages.ids.tolist() if len(self._passages.ids) <= most else None
         conditions, values = self._roots
         if self._count(" AND ".join(conditions), values, most + 1) > most:
             return None
@@ -154,7 +183,8 @@ class Candidates:
         newest = self._newest(_quoted(term), border, quota)
         yield next(newest, [])
         few = max(SCOPE_PASSAGES, term.postings // POSTINGS_PER_PASSAGE)
-        narrow = self._count(self._where, self._values, few + 1) <= few
+        size = len(self._passages.ids) if self._passages is not None else None
+        narrow = (self._count(self._where, self._values, few + 1) if size is None else size) <= few
         rows = self._sql.execute(
             f"SELECT s.* FROM (SELECT {_PASSAGE} FROM {_BELOW} WHERE {self._where} LIMIT ?) s"
             f" CROSS JOIN words w ON w.rowid = s.id WHERE instr({_TEXT}, ?)",
@@ -243,14 +273,18 @@ class Candidates:
         while some := rows.fetchmany(size):
             yield [row[0] for row in some]
 
-    def _in_order(self, cursor: sqlite3.Cursor, size: int) -> Iterator[Passage]:
-        """Those of scored passages that are in the scope, in the order of scores, equal ones by path."""
+    def _in_order(self, cursor: sqlite3.Cursor | Said, size: int, scores: dict[int, float]) -> Iterator[Passage]:
+        """Those of scored passages that are in the scope, in the order of scores, equal ones by path.
+
+        What they score is put into ``scores``.
+        """
         held: list[tuple[float, str, int, int, Passage]] = []
         while chunk := cursor.fetchmany(size):
             self._place({row[2] for row in chunk})
             for score, passage, node, level, start in chunk:
                 place = self._places[node]
                 if place is not None and (level == FILE_LEVEL or not place[2]):
+                    scores[passage] = score
                     held.append((-score, place[0], level, start, (passage, node, level, place[1])))
             held.sort()
             equal = next((number for number, row in enumerate(held) if -row[0] <= chunk[-1][0]), len(held))
@@ -277,21 +311,6 @@ class Candidates:
             f" WHERE words MATCH ? AND {self._where} ORDER BY {_RANK}, w.rowid",
             (match, *self._values),
         )
-
-
-def passage_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[str, list[Any]]:
-    """SQL for "may answer in ``scope``" on passages ``p``, nodes ``n`` and directories ``d``, with its values.
-
-    Hidden files never do, nor do stale sidecars.
-    """
-    conditions, values = scope_conditions(scope, file_roots)
-    of_level, levels = _level_condition(scope)
-    where = " AND ".join([*conditions, VISIBLE, of_level, f"(p.level = {FILE_LEVEL} OR d.dirty = 0)"])
-    return where, [*values, *levels]
-
-
-def _level_condition(scope: Scope) -> tuple[str, tuple[int, ...]]:
-    return (f"p.level IN ({marks(scope.levels)})" if scope.levels else "1"), scope.levels
 
 
 def saturation_sql(frequency: str, length: str) -> str:

@@ -80,7 +80,7 @@ _CHECKS: Final = {
     ),
     "the vector of {0} has a size that its model does not give": (
         "SELECT hex(hash) FROM vectors v JOIN models m ON m.id = v.model_id"
-        " WHERE length(vector) = 0 OR length(vector) % (2 * m.dimension) <> 0"
+        " WHERE length(vector) % (2 * m.dimension) <> 0"
     ),
     "the vector of {0} belongs to no model": (
         "SELECT hex(hash) FROM vectors WHERE model_id NOT IN (SELECT id FROM models)"

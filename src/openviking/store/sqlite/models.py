@@ -8,6 +8,7 @@ from typing import Final
 
 from openviking.clock import now_ms
 from openviking.model.embedding import EmbeddingModel
+from openviking.store.vectors import StoredModel
 
 HOUR_MS: Final = 3_600_000
 WEEK_MS: Final = 7 * 24 * HOUR_MS
@@ -36,6 +37,16 @@ def known(connection: sqlite3.Connection, fingerprint: str) -> KnownModel | None
         f"SELECT id, dimension, backlog FROM models WHERE fingerprint = ? AND {IN_USE}", (fingerprint,)
     ).fetchone()
     return KnownModel(*row) if row else None
+
+
+def in_use(connection: sqlite3.Connection) -> list[StoredModel]:
+    """The models in use, the one that was used last first."""
+    rows = connection.execute(
+        "SELECT name, fingerprint, dimension,"
+        " EXISTS (SELECT 1 FROM vectors WHERE model_id = models.id AND vector <> x'')"
+        f" FROM models WHERE {IN_USE} ORDER BY used_at DESC, id DESC"
+    )
+    return [StoredModel(name, fingerprint, dimension, bool(filled)) for name, fingerprint, dimension, filled in rows]
 
 
 def lately_used(connection: sqlite3.Connection, fingerprint: str) -> bool:

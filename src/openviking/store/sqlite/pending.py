@@ -10,6 +10,7 @@ from openviking.model.node import Node
 from openviking.store.sqlite.models import IN_USE
 from openviking.store.sqlite.rows import COLUMN_COUNT, COLUMNS, inside, inside_values, marks, node
 from openviking.store.sqlite.schema import GRAVE, STAGED, STAGED_END
+from openviking.store.vectors import LOST
 
 SMALL: Final = 16
 MIDDLE: Final = 256
@@ -33,15 +34,15 @@ def size_class(passages: int) -> int:
 def queue_new(connection: sqlite3.Connection, first: int, last: int, size: int) -> None:
     """Queue the new passages with ids from ``first`` to ``last`` for each model in use, inside of a write transaction.
 
-    Those with a vector need none; what waits already moves up.
+    Those with a vector need none; what waits already moves up. One whose text was lost is there again.
     """
     connection.execute(
         "INSERT INTO pending (model_id, hash, passage_id, size_class)"
         " SELECT m.id, p.hash, p.id, :size FROM models m CROSS JOIN passages p"
         f" WHERE m.{IN_USE} AND p.id BETWEEN :first AND :last AND {_NO_VECTOR}"
         " ON CONFLICT (hash, model_id) DO UPDATE SET passage_id = excluded.passage_id,"
-        " size_class = min(size_class, excluded.size_class) WHERE error = ''",
-        {"size": size, "first": first, "last": last},
+        " size_class = min(size_class, excluded.size_class), error = '' WHERE error IN ('', :lost)",
+        {"size": size, "first": first, "last": last, "lost": LOST},
     )
 
 
@@ -128,6 +129,20 @@ def waiting_rows(
     near = f"EXISTS (SELECT 1 FROM {PLACES} WHERE p.id = q.passage_id AND {place})"
     far = f"EXISTS (SELECT 1 FROM {PLACES} WHERE p.hash = q.hash AND {place})"
     return f"pending q WHERE {common} AND ({near} OR {far})", (*values, *place_values, *place_values)
+
+
+def staged_rows(model_id: int, up_to: int) -> tuple[str, tuple[Any, ...]]:
+    """What follows ``FROM`` for rows that wait of contents that are only being staged, each once, with its values.
+
+    A writer that died leaves them until the purge; without one this is a look at an index.
+    """
+    source = (
+        "(SELECT DISTINCT q.id FROM nodes s CROSS JOIN passages t ON t.node_id = s.id"
+        " CROSS JOIN pending q ON q.hash = t.hash AND q.model_id = ? AND q.error = '' AND q.id <= ?"
+        " WHERE s.directory_id = ? AND s.name >= ? AND s.name < ?"
+        f" AND NOT EXISTS (SELECT 1 FROM {PLACES} WHERE p.hash = t.hash AND {LIVE}))"
+    )
+    return source, (model_id, up_to, GRAVE, STAGED, STAGED_END)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ COLUMNS: Final = (
 COLUMN_COUNT: Final = 14
 JOINED: Final = "nodes n CROSS JOIN directories d ON d.id = n.directory_id"
 
+FILE_LEVEL: Final = 2
+
 VISIBLE: Final = "substr(n.name, 1, 1) <> '.'"
 """Files whose own name starts with a dot are hidden; directories have an empty name."""
 
@@ -76,6 +78,22 @@ def scope_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[list[str
     if scope.nothing:
         conditions.append("0")
     return conditions, values
+
+
+def passage_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[str, list[Any]]:
+    """SQL for "may answer in ``scope``" on passages ``p``, nodes ``n`` and directories ``d``, with its values.
+
+    Hidden files never do, nor do stale sidecars.
+    """
+    conditions, values = scope_conditions(scope, file_roots)
+    of_level, levels = level_condition(scope)
+    where = " AND ".join([*conditions, VISIBLE, of_level, f"(p.level = {FILE_LEVEL} OR d.dirty = 0)"])
+    return where, [*values, *levels]
+
+
+def level_condition(scope: Scope) -> tuple[str, tuple[int, ...]]:
+    """The levels of ``scope`` as an SQL condition on passages ``p``, with its values."""
+    return (f"p.level IN ({marks(scope.levels)})" if scope.levels else "1"), scope.levels
 
 
 def _any_subtree(roots: Sequence[str], file_roots: frozenset[str]) -> tuple[str, list[Any]]:

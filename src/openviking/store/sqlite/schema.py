@@ -175,6 +175,7 @@ CREATE TABLE vectors (
     vector BLOB NOT NULL
 );
 CREATE UNIQUE INDEX vectors_hash ON vectors (model_id, hash);
+CREATE INDEX vectors_settled ON vectors (model_id, hash) WHERE vector = x'';
 
 CREATE TABLE pending (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -184,6 +185,7 @@ CREATE TABLE pending (
     size_class INTEGER NOT NULL,
     due INTEGER NOT NULL DEFAULT 0,
     lease TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
     error TEXT NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX pending_hash ON pending (hash, model_id);
@@ -197,8 +199,10 @@ INSERT INTO meta VALUES ('scan', '');
 """
 # models.backlog: passages with an id up to it were stored before the model was used and are yet to be looked through.
 # models.cleared: how many of its vectors were cleared away because it was out of use, though passages want them.
-# vectors.vector: float16, little-endian, windows × dimension; each of length 1.
+# vectors.vector: float16, little-endian, windows × dimension; each of length 1. Empty for a settled passage,
+# of which the model can say nothing: its words are all there is.
 # pending.due: from when on the passage may be claimed; while ``lease`` is set, when its holder loses it.
+# pending.attempts: how often the model gave it no vector although it answered another text at that time.
 # pending.error: why the model refused the passage; such a row waits no more.
 # pending.size_class: how large the record is (`pending.size_class`). pending.passage_id: the newest passage that wants it.
 # loose: content hashes whose passages were dropped, to be looked at once they were out of use for a while.

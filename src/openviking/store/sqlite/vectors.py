@@ -20,12 +20,22 @@ from openviking.store.sqlite.pending import (
     place_of,
     queue_again,
     queue_old,
+    staged_rows,
     waiting_rows,
     without_vector,
 )
 from openviking.store.sqlite.purge import PURGE_JOB
 from openviking.store.sqlite.scan.scans import Scans
-from openviking.store.vectors import LEASE_MS, MadeVector, PendingPassage, RefusedPassage
+from openviking.store.vectors import (
+    ALONE,
+    LEASE_MS,
+    LONGEST_RETRY_MS,
+    RETRY_MS,
+    MadeVector,
+    PendingPassage,
+    RefusedPassage,
+    StoredModel,
+)
 
 if TYPE_CHECKING:
     # Most commands need no numbers, and numpy takes its time to load.
@@ -35,12 +45,12 @@ if TYPE_CHECKING:
 LATER_MS: Final = 5_000
 """After this a passage is looked at again that a writer was staging."""
 
+REQUEUED: Final = 1_000
+"""Passages that are queued again at once."""
+
 ROUNDS: Final = 16
 LOOKED_AT: Final = 64
 """One claim looks at rows in rounds of at least so many where others are to be cleared out of its way."""
-
-REQUEUED: Final = 2000
-"""Refused passages that one transaction queues again."""
 
 _NO_DIRECTION: Final = "the model gave a vector without direction: zeros, or not numbers"
 
@@ -93,14 +103,17 @@ class SqliteVectors:
                 source, values = waiting_rows(connection, model.id, _most(up_to), below, "q.due <= ?", (now_ms(),))
                 wanted = limit - len(claimed)
                 found = connection.execute(
-                    f"SELECT q.id, q.hash FROM {source} ORDER BY q.size_class, q.passage_id DESC LIMIT ?",
+                    f"SELECT q.id, q.hash, q.attempts FROM {source} ORDER BY q.size_class, q.passage_id DESC LIMIT ?",
                     (*values, max(wanted, LOOKED_AT)),
                 ).fetchall()
             if not found:
                 return claimed
             with self._connections.writing() as connection:
-                claimed += _claim(connection, found, wanted)
-            if len(claimed) >= limit:
+                new = _claim(connection, found, wanted, others=bool(claimed))
+            if claimed and not new:
+                return claimed
+            claimed += new
+            if len(claimed) >= limit or any(one.attempts >= ALONE for one in new):
                 return claimed
         return claimed
 
@@ -119,23 +132,28 @@ class SqliteVectors:
             if model is None:
                 return 0
             for one, blob in ready:
-                if blob:
+                if blob is not None:
                     wanted += _store(connection, model.id, one.hash, blob)
                 else:
                     error = one.error if one.vectors is None else _NO_DIRECTION
                     wanted += _refuse(connection, model.id, one, error or "the model refused it")
         return wanted
 
-    def give_back(self, fingerprint: str, claimed: Sequence[PendingPassage], *, retry_in: int = 0) -> None:
+    def give_back(
+        self, fingerprint: str, claimed: Sequence[PendingPassage], *, retry_in: int = 0, failed: bool = False
+    ) -> None:
         """Queue claimed passages again."""
         if not claimed:
             return
         due = now_ms() + retry_in
         with self._connections.writing() as connection:
             connection.executemany(
-                "UPDATE pending SET due = ?, lease = NULL WHERE hash = ? AND lease = ?"
+                "UPDATE pending SET due = ?, lease = NULL, attempts = attempts + ? WHERE hash = ? AND lease = ?"
                 " AND model_id = (SELECT id FROM models WHERE fingerprint = ?)",
-                [(due, one.hash, one.lease, fingerprint) for one in claimed],
+                [
+                    (due + (_put_off(one.attempts) if failed else 0), failed, one.hash, one.lease, fingerprint)
+                    for one in claimed
+                ],
             )
 
     def renew(self, fingerprint: str, claimed: Sequence[PendingPassage]) -> None:
@@ -172,6 +190,10 @@ class SqliteVectors:
                     "SELECT count(*) FROM passages WHERE id <= ?", (model.backlog,)
                 ).fetchone()
                 count += before
+            if not below:
+                source, values = staged_rows(model.id, _most(up_to))
+                (staged,) = connection.execute(f"SELECT count(*) FROM {source}", values).fetchone()
+                count -= staged
             return int(count)
 
     def next_due(self, fingerprint: str) -> int | None:
@@ -208,19 +230,19 @@ class SqliteVectors:
             rows.close()
         return found
 
-    def retry_refused(self, fingerprint: str) -> int:
-        """Queue refused passages again; how many."""
-        count = 0
-        while True:
-            with self._connections.writing() as connection:
-                piece = connection.execute(
-                    "UPDATE pending SET error = '', due = 0, lease = NULL WHERE id IN (SELECT q.id FROM pending q"
-                    " JOIN models m ON m.id = q.model_id WHERE m.fingerprint = ? AND q.error <> '' LIMIT ?)",
-                    (fingerprint, REQUEUED),
-                ).rowcount
-            count += piece
-            if piece < REQUEUED:
-                return count
+    def models(self) -> list[StoredModel]:
+        """The models in use."""
+        with self._connections.reading() as connection:
+            return models.in_use(connection)
+
+    def any_made(self, fingerprint: str) -> bool:
+        """Whether there is a vector at all."""
+        with self._connections.reading() as connection:
+            model = models.known(connection, fingerprint)
+            if model is None:
+                return False
+            made = "SELECT 1 FROM vectors WHERE model_id = ? AND vector <> x'' LIMIT 1"
+            return connection.execute(made, (model.id,)).fetchone() is not None
 
     def repair(self, fingerprint: str, below: str) -> int:
         """Queue passages in a subtree that have no vector and wait for none."""
@@ -260,6 +282,12 @@ class SqliteVectors:
                 " AND NOT EXISTS (SELECT 1 FROM pending q WHERE q.model_id = :model AND q.hash = p.hash)",
                 {"model": model.id, "backlog": model.backlog},
             ).fetchone()
+            (settled,) = connection.execute(
+                f"SELECT count(*) FROM vectors v CROSS JOIN {PLACES}"
+                f" WHERE v.model_id = ? AND v.vector = x'' AND p.hash = v.hash AND {LIVE}",
+                (model.id,),
+            ).fetchone()
+            of -= settled
             return Coverage(of - counts[False] - counts[True] - before, of, counts[True])
 
     def keep_cache(self) -> None:
@@ -277,6 +305,10 @@ def _most(up_to: int | None) -> int:
     return (1 << 62) if up_to is None else up_to
 
 
+def _put_off(attempts: int) -> int:
+    return min(RETRY_MS << min(attempts, 20), LONGEST_RETRY_MS)
+
+
 def _waits(connection: sqlite3.Connection, model_id: int) -> bool:
     return (
         connection.execute("SELECT 1 FROM pending WHERE model_id = ? AND error = '' LIMIT 1", (model_id,)).fetchone()
@@ -284,13 +316,20 @@ def _waits(connection: sqlite3.Connection, model_id: int) -> bool:
     )
 
 
-def _claim(connection: sqlite3.Connection, found: Sequence[tuple[int, bytes]], limit: int) -> list[PendingPassage]:
-    """Claim up to ``limit`` of the rows that nobody else has claimed meanwhile; clear others out of the way."""
+def _claim(
+    connection: sqlite3.Connection, found: Sequence[tuple[int, bytes, int]], limit: int, *, others: bool
+) -> list[PendingPassage]:
+    """Claim up to ``limit`` of the rows that nobody else has claimed meanwhile; clear others out of the way.
+
+    What failed often is claimed alone, and left where there are ``others``.
+    """
     now, lease = now_ms(), secrets.token_hex(8)
     claimed: list[PendingPassage] = []
-    for row_id, digest in found:
-        if len(claimed) == limit:
+    for row_id, digest, attempts in found:
+        if len(claimed) == limit or (claimed and claimed[-1].attempts >= ALONE):
             break
+        if attempts >= ALONE and (claimed or others):
+            continue
         place = place_of(connection, digest)
         if place is None:
             if is_staged(connection, digest):
@@ -305,7 +344,7 @@ def _claim(connection: sqlite3.Connection, found: Sequence[tuple[int, bytes]], l
         if taken:
             claimed.append(
                 PendingPassage(digest, lease, place.node, place.level, place.title, place.start, place.end,
-                               place.breadcrumb, place.symbol)
+                               place.breadcrumb, place.symbol, attempts)
             )  # fmt: skip
     return claimed
 
@@ -333,11 +372,11 @@ def _refuse(connection: sqlite3.Connection, model_id: int, one: MadeVector, erro
     )
 
 
-def _blob(vectors: NDArray[np.float32], dimension: int) -> bytes:
-    """The windows as they are stored, b"" if one has no direction. Raises `InternalError` for another dimension."""
+def _blob(vectors: NDArray[np.float32], dimension: int) -> bytes | None:
+    """The windows as they are stored, None if one has no direction. Raises `InternalError` for another dimension."""
     import numpy as np  # noqa: PLC0415
 
-    if vectors.ndim != 2 or vectors.shape[1] != dimension or not len(vectors):
+    if vectors.ndim != 2 or vectors.shape[1] != dimension:
         raise InternalError(
             f"Vectors of shape {vectors.shape} were put for a model of dimension {dimension}: (windows, {dimension})"
             " is right",
@@ -347,5 +386,5 @@ def _blob(vectors: NDArray[np.float32], dimension: int) -> bytes:
     exact = np.asarray(vectors, np.float64)
     lengths = np.linalg.norm(exact, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
-        return b""
+        return None
     return bytes((exact / lengths).astype("<f2").tobytes())

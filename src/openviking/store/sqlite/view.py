@@ -64,6 +64,7 @@ class SqliteView:
         self._analyser = analyser
         self._counts = counts
         self._scans = scans
+        self._fingerprint: str | None = None
 
     @property
     def change(self) -> int:
@@ -243,11 +244,14 @@ class SqliteView:
     def search(self, query: Query, scope: Scope, limit: int) -> list[Candidate]:
         """The best passage of each record for ``query``."""
         file_roots = self._file_roots(scope)
-        search = Search(self._sql, self._analyser, self._counts, self._scans, query, scope, file_roots)
+        # Whose vectors are counted is whose passages are in memory: searching by words alone has use for these, too.
+        fingerprint = self._fingerprint if query.vector is None else query.vector.fingerprint
+        search = Search(self._sql, self._analyser, self._counts, self._scans, query, scope, file_roots, fingerprint)
         return search.best(limit)
 
     def coverage(self, fingerprint: str, scope: Scope) -> Coverage:
         """How many passages in ``scope`` have a vector of the model."""
+        self._fingerprint = fingerprint
         return self._scans.coverage(self._sql, fingerprint, scope, self._file_roots(scope))
 
     def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:

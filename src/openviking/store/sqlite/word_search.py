@@ -24,8 +24,11 @@ SELECTED_POSTINGS: Final = 3000
 """Postings, rarest terms first, after which a passage must have two of the terms to be selected. The rarest term
 always selects by itself: what it finds is exact."""
 
-COVERED_POSTINGS: Final = 1000
-"""The same where each passage of the scope has a vector: what has many terms in common with a query is near to it, too."""
+POSTINGS_IN_MEMORY: Final = 12_000
+"""The same where the lengths of passages are in memory: then a posting costs a tenth."""
+
+COMMON_IN_MEMORY: Final = 30_000
+"""Postings up to which a common term is read whole if there is no other."""
 
 Shares = list[tuple[str, float]]
 """The matched terms with what each contributes."""
@@ -42,13 +45,14 @@ class WordSearch:
         (passages,) = connection.execute("SELECT value FROM meta WHERE name = 'passages'").fetchone()
         self._passages = max(int(passages), 1)
         self.terms = self._weigh(counts, query)
-        self._whole = sum(term.weight for term in self.terms)
+        # The most that the terms can say of a passage, in weight.
+        self.whole = sum(term.weight for term in self.terms)
         self._path_terms: dict[str, frozenset[str]] = {}
 
     @property
     def matches(self) -> bool:
         """Whether anything can match at all."""
-        return self._whole > 0
+        return self.whole > 0
 
     @property
     def size(self) -> int:
@@ -107,7 +111,7 @@ class WordSearch:
                     tags = self._tag_terms(node_id) if tags is None else tags
                     frequency = TAG_WEIGHT * (text in tags)
             if frequency:
-                shares.append((text, term.weight * saturation(frequency, length) / self._whole))
+                shares.append((text, term.weight * saturation(frequency, length) / self.whole))
         return shares
 
     def _terms_of_path(self, directory: str, name: str) -> frozenset[str]:

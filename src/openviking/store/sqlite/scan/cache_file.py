@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAGIC: Final = b"OVscan\r\n"
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 PAGE: Final = 4096
 
@@ -60,6 +60,9 @@ def read(path: Path, model: Model, stamp: str) -> tuple[GrowingRows, State]:
 
     Raises `UnusableFileError` for one that is not whole, not of this ``model`` or has another ``stamp``, and `OSError`.
     """
+    if not path.is_file():
+        # Opening a pipe would wait for somebody to write into it.
+        raise UnusableFileError("it is no file")
     with path.open("rb") as file:
         head = file.read(PAGE)
         size = os.fstat(file.fileno()).st_size

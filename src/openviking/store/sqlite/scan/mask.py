@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from openviking.model.scope import Scope
-from openviking.store.sqlite.rows import JOINED, VISIBLE, scope_conditions
-from openviking.store.sqlite.scan.reading import FILE_LEVEL
+from openviking.store.sqlite.rows import FILE_LEVEL, JOINED, VISIBLE, scope_conditions
 from openviking.store.sqlite.scan.rows import among, flagged, flags
 
 if TYPE_CHECKING:

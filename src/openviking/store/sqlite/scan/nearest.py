@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from openviking.store.sqlite.scan.kernel import similarities
 from openviking.store.sqlite.scan.mask import Allowed, mask
+from openviking.store.sqlite.scan.postings import Passages
 from openviking.store.sqlite.scan.rows import among
 
 if TYPE_CHECKING:
@@ -24,25 +26,45 @@ OF_RECORD: Final = 4
 MARGIN: Final = 4
 """So many times as many are put in order as are asked for: several may be of one record."""
 
+FEW_WITHOUT: Final = 100
+"""So many passages without a vector can be looked at one by one."""
+
 _BLOCK: Final = 32
 _LEVELS: Final = 4
 
 
 class InScope:
-    """The rows of a snapshot that a scope lets through: ``have`` of ``of`` passages have a vector."""
+    """The rows of a snapshot that a scope lets through: ``have`` of ``of`` passages have a vector.
+
+    Those settled without one are in neither. ``without`` are all that have none, None if they are more than
+    `FEW_WITHOUT`.
+    """
 
     def __init__(self, snapshot: Snapshot, allowed: Allowed, scope: Scope) -> None:
         self.model = snapshot.model
-        self.have = self.of = 0
+        self.have = self.of = without = 0
+        them: list[NDArray[np.int64]] = []
         self._chosen: list[tuple[Rows, NDArray[np.intp]]] = []
+        self._inside: list[tuple[Rows, NDArray[np.bool_]]] = []
         for part in snapshot.parts:
             rows = part.rows
             chosen = part.alive & mask(rows, allowed, scope)
             has = chosen & (rows.vector > 0) & (rows.vector <= snapshot.state.vector)
-            first = rows.window == 0
-            self.of += int(np.count_nonzero(chosen & first))
-            self.have += int(np.count_nonzero(has & first))
+            inside = chosen & (rows.window == 0)
+            settled = inside & (rows.vector < 0) & (rows.vector >= -snapshot.state.vector)
+            self.of += int(np.count_nonzero(inside)) - int(np.count_nonzero(settled))
+            self._inside.append((rows, inside))
+            them.append(rows.passage[inside & ~has])
+            without += len(them[-1])
+            self.have += int(np.count_nonzero(has & inside))
             self._chosen.append((rows, np.flatnonzero(has)))
+        few = without <= FEW_WITHOUT
+        self.without: list[int] | None = [one for some in them for one in some.tolist()] if few else None
+
+    @cached_property
+    def passages(self) -> Passages:
+        """All passages of the scope, also those without a vector."""
+        return Passages([(rows, np.flatnonzero(inside)) for rows, inside in self._inside])
 
     def nearest(self, query: NDArray[np.float32]) -> Nearest:
         """The passages nearest to ``query`` (dimension,)."""
@@ -91,20 +113,33 @@ class Nearest:
         self._given.update(taken)
         return taken
 
+    def likeness_of(self, passages: Collection[int]) -> dict[int, float]:
+        """How near those of ``passages`` are that have a vector: about the cosine of the best one of each."""
+        found: dict[int, float] = {}
+        for number, row in zip(*self._with(self._passage, list(passages)), strict=True):
+            passage, likeness = int(self._passage[row]), float(self._likeness[number])
+            if likeness > found.get(passage, -2.0):
+                found[passage] = likeness
+        return found
+
     def best_of(self, records: Iterable[tuple[int, int]]) -> list[int]:
         """The nearest passage of each of ``records``, which are nodes with levels."""
         wanted = {node * _LEVELS + level for node, level in records}
-        rows = np.flatnonzero(among(self._node, np.array([one // _LEVELS for one in wanted], np.int64)))
-        numbers = np.searchsorted(self._places, rows)
-        there = numbers < len(self._places)
-        there[there] = self._places[numbers[there]] == rows[there]
         best: dict[int, tuple[float, int]] = {}
-        for number, row in zip(numbers[there].tolist(), rows[there].tolist(), strict=True):
+        for number, row in zip(*self._with(self._node, [one // _LEVELS for one in wanted]), strict=True):
             record = int(self._node[row]) * _LEVELS + int(self._level[row])
             one = (-float(self._likeness[number]), int(self._passage[row]))
             if record in wanted and one < best.get(record, (np.inf, 0)):
                 best[record] = one
         return [passage for _, passage in best.values()]
+
+    def _with(self, column: NDArray[np.int64], ids: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The numbers of the vectors, and their rows, whose ``column`` has one of ``ids``."""
+        rows = np.flatnonzero(among(column, np.array(ids, np.int64)))
+        numbers = np.searchsorted(self._places, rows)
+        there = numbers < len(self._places)
+        there[there] = self._places[numbers[there]] == rows[there]
+        return numbers[there].tolist(), rows[there].tolist()
 
     def _best(self, size: int) -> NDArray[np.intp]:
         """The numbers of the ``size`` best, in order."""

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from openviking.store.sqlite.rows import VISIBLE
+from openviking.store.sqlite.rows import FILE_LEVEL, VISIBLE
 from openviking.store.sqlite.scan.kernel import quantised
 from openviking.store.sqlite.scan.rows import NEVER, GrowingRows, Rows, among, empty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FILE_LEVEL: Final = 2
-
 READ_AT_ONCE: Final = 2000
 
-_VALUES: Final = "p.id, n.id, n.directory_id, n.updated_at, n.created_at, p.level, coalesce(v.id, 0), v.vector"
+_VALUES: Final = (
+    "p.id, n.id, n.directory_id, n.updated_at, n.created_at, p.level, p.length, coalesce(v.id, 0), v.vector"
+)
 _VECTOR: Final = "LEFT JOIN vectors v ON v.hash = p.hash AND v.model_id = ?"
 _LIVE: Final = f"d.path >= ' ' AND {VISIBLE}"
 
@@ -129,7 +129,7 @@ def new_vectors(connection: sqlite3.Connection, of: Model, since: int, now: Stat
     """
     # With the plus SQLite goes by the ids, and not through all vectors of the model.
     cursor = connection.execute(
-        "SELECT p.id, 0, 0, 0, 0, p.level, v.id, v.vector FROM vectors v CROSS JOIN passages p ON p.hash = v.hash"
+        "SELECT p.id, 0, 0, 0, 0, p.level, p.length, v.id, v.vector FROM vectors v CROSS JOIN passages p ON p.hash = v.hash"
         " WHERE v.id > ? AND v.id <= ? AND +v.model_id = ?",
         (since, now.vector, of.id),
     )
@@ -142,15 +142,16 @@ def _rows(cursor: sqlite3.Cursor, of: Model, now: State) -> Iterator[Rows]:
 
 
 def _columns(some: Sequence[tuple[Any, ...]], dimension: int, change: int) -> Rows:
-    passage, node, directory, updated_at, created_at, level, vector, blobs = zip(*some, strict=True)
+    passage, node, directory, updated_at, created_at, level, length, vector, blobs = zip(*some, strict=True)
     size = 2 * dimension
-    # What is no whole number of vectors is damaged: the passage has none.
+    # What is no whole number of vectors is damaged: the passage has none. What is empty is settled.
     sound = [blob if blob and len(blob) % size == 0 else b"" for blob in blobs]
     windows = np.array([len(blob) // size for blob in sound], np.int64)
     rows = np.maximum(windows, 1)
     count = int(rows.sum())
     numbers = np.frombuffer(b"".join(sound), np.dtype("<f2")).reshape(-1, dimension).astype(np.float32)
     having = np.repeat(windows > 0, rows)
+    settled = np.repeat(np.array([blob == b"" for blob in blobs], np.bool_), rows)
     code = np.zeros((count, dimension), np.int8)
     scale = np.zeros(count, np.float32)
     if len(numbers):
@@ -166,9 +167,10 @@ def _columns(some: Sequence[tuple[Any, ...]], dimension: int, change: int) -> Ro
         directory=column(directory),
         updated_at=column(updated_at),
         created_at=column(created_at),
-        vector=np.where(having, column(vector), 0),
+        vector=np.where(having, column(vector), np.where(settled, -column(vector), 0)),
         born=np.full(count, change, np.int64),
         died=np.full(count, NEVER, np.int64),
+        length=column(length).astype(np.int32),
         scale=scale,
         level=column(level).astype(np.uint8),
         window=(np.arange(count) - starts).astype(np.uint16),

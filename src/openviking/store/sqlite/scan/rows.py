@@ -1,4 +1,4 @@
-"""The columns of the scan: a row for each vector of a passage, or one for a passage that has none yet."""
+"""The columns of the scan: a row for each vector of a passage, or one for a passage that has none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rows:
     """Columns of equal length.
 
     A row is part of the states of the account with change numbers ``born`` ≤ change < ``died``. ``vector`` is the id of
-    the stored vector, 0 if the passage has none; ``window`` numbers the vectors of one passage. ``code`` (length,
+    the stored vector, 0 if the passage has none, the negative id if it is settled without one; ``window`` numbers the vectors of one passage. ``code`` (length,
     dimension) and ``scale`` are as `kernel.quantised` gives them. All else is as in the tables.
     """
 
@@ -33,6 +33,7 @@ class Rows:
     vector: NDArray[np.int64]
     born: NDArray[np.int64]
     died: NDArray[np.int64]
+    length: NDArray[np.int32]
     scale: NDArray[np.float32]
     level: NDArray[np.uint8]
     window: NDArray[np.uint16]
@@ -74,6 +75,7 @@ def flagged(which: NDArray[np.bool_], ids: NDArray[np.int64]) -> NDArray[np.bool
 
 TYPES: Final[dict[str, DTypeLike]] = {
     **dict.fromkeys(("passage", "node", "directory", "updated_at", "created_at", "vector", "born", "died"), "<i8"),
+    "length": "<i4",
     "scale": "<f4",
     "level": "u1",
     "window": "<u2",

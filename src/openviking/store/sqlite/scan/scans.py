@@ -9,6 +9,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,12 +17,12 @@ from openviking.errors import InvalidArgumentError, OpenVikingError
 from openviking.model.embedding import Coverage
 from openviking.model.scope import Scope
 from openviking.store.port import QueryVector
-from openviking.store.sqlite.candidates import passage_conditions
 from openviking.store.sqlite.connection import Connections
+from openviking.store.sqlite.rows import FILE_LEVEL, passage_conditions, scope_conditions
 
 if TYPE_CHECKING:
     # A store without vectors needs no numbers, and numpy takes its time to load.
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from openviking.store.sqlite.scan.mask import Scopes
     from openviking.store.sqlite.scan.mirror import Mirror
     from openviking.store.sqlite.scan.nearest import InScope
+    from openviking.store.sqlite.scan.postings import Passages
     from openviking.store.sqlite.scan.reading import Model, State
     from openviking.store.sqlite.scan.rows import GrowingRows
 
@@ -41,6 +43,12 @@ LEFT_BEHIND_S: Final = 600
 
 MOST_MIRRORS: Final = 2
 """The model in use and the one before it, while vectors of the new one are made."""
+
+RECENT: Final = 4
+"""Scopes whose rows are kept: a find looks again below single directories, and then the same is asked for anew."""
+
+OTHERS: Final = 2000
+"""Where so few passages are not in a scope, these are counted instead of the others."""
 
 _REMEMBERED: Final = 32
 _LOG: Final = logging.getLogger(__name__)
@@ -56,8 +64,8 @@ class Scans:
         self._saving = threading.Lock()
         self._mirrors: dict[str, Mirror] = {}
         self._scopes: Scopes | None = None
-        self._last: tuple[tuple[Mirror, Scope, State], InScope] | None = None
-        self._counts: dict[tuple[Scope, int], int] = {}
+        self._recent: OrderedDict[tuple[Mirror, Scope, State], InScope] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, Scope, tuple[int, ...]], int] = OrderedDict()
 
     def in_scope(
         self, connection: sqlite3.Connection, fingerprint: str, scope: Scope, file_roots: frozenset[str]
@@ -78,18 +86,25 @@ class Scans:
                 while len(self._mirrors) >= MOST_MIRRORS:
                     del self._mirrors[next(iter(self._mirrors))]
                 mirrored = self._mirrors[fingerprint] = mirror.Mirror(model, self._load)
-            last = self._last
         if mirrored.model != model:
             # Vectors were removed or the model was forgotten, and this reader is still in the time before.
             mirrored = mirror.Mirror(model, self._load)
         state = reading.state(connection)
         key = (mirrored, scope, state)
-        if last is not None and last[0] == key:
-            return last[1]
+        with self._lock:
+            known = self._recent.get(key)
+            if known is not None:
+                self._recent.move_to_end(key)
+                return known
         allowed = scopes.allowed(connection, scope, file_roots, state.change)
         found = nearest.InScope(mirrored.at(connection, state), allowed, scope)
         with self._lock:
-            self._last = (key, found)
+            # Those of other states would keep rows in memory that nobody asks for any more.
+            for other in [one for one in self._recent if one[2] != state]:
+                del self._recent[other]
+            self._recent[key] = found
+            while len(self._recent) > RECENT:
+                self._recent.popitem(last=False)
         return found
 
     def near(
@@ -108,23 +123,47 @@ class Scans:
             )
         return Near(found, vector.values)
 
+    def passages(
+        self, connection: sqlite3.Connection, fingerprint: str, scope: Scope, file_roots: frozenset[str]
+    ) -> Passages | None:
+        """The passages of ``scope`` in the state that ``connection`` sees; None if nothing has a vector yet."""
+        found = self.in_scope(connection, fingerprint, scope, file_roots)
+        return None if found is None else found.passages
+
     def coverage(
         self, connection: sqlite3.Connection, fingerprint: str, scope: Scope, file_roots: frozenset[str]
     ) -> Coverage:
         """How many passages in ``scope`` have a vector of the model."""
         found = self.in_scope(connection, fingerprint, scope, file_roots)
-        refused = _refused(connection, fingerprint, scope, file_roots)
+        # What was refused has no change number; their count tells, for none is taken back without a change or a vector.
+        change, vector, all_refused = connection.execute(
+            "SELECT value, (SELECT coalesce(max(id), 0) FROM vectors), (SELECT count(*) FROM models m"
+            " CROSS JOIN pending q ON q.model_id = m.id AND q.error <> '' WHERE m.fingerprint = ?)"
+            " FROM meta WHERE name = 'change'",
+            (fingerprint,),
+        ).fetchone()
+        refused = 0
+        if all_refused:
+            key = (fingerprint, scope, (change, vector, all_refused))
+            refused = self._counted(key, lambda: _refused(connection, fingerprint, scope, file_roots))
         if found is not None:
             return Coverage(found.have, found.of, refused)
-        (change,) = connection.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()
-        known = self._counts.get((scope, change))
-        if known is None:
-            known = _count(connection, scope, file_roots)
-            with self._lock:
-                if len(self._counts) >= _REMEMBERED:
-                    self._counts.clear()
-                self._counts[scope, change] = known
-        return Coverage(0, known, refused)
+        of = self._counted(("", scope, (change,)), lambda: _count(connection, scope, file_roots))
+        return Coverage(0, of, refused)
+
+    def _counted(self, key: tuple[str, Scope, tuple[int, ...]], count: Callable[[], int]) -> int:
+        """What ``count`` gives, remembered for ``key``."""
+        with self._lock:
+            known = self._counts.get(key)
+            if known is not None:
+                self._counts.move_to_end(key)
+                return known
+        found = count()
+        with self._lock:
+            self._counts[key] = found
+            while len(self._counts) > _REMEMBERED:
+                self._counts.popitem(last=False)
+        return found
 
     def keep(self) -> None:
         """Save mirrors of which much was changed; that one can't be saved is logged, for it can be made again."""
@@ -146,7 +185,7 @@ class Scans:
         self.keep()
         with self._lock:
             self._mirrors.clear()
-            self._last = None
+            self._recent.clear()
 
     def _path(self, fingerprint: str) -> Path:
         return self._directory / f"scan-{fingerprint}.cache"
@@ -203,11 +242,14 @@ class Scans:
 
 
 class Near:
-    """The passages of a scope by how near they are to a query; ``complete`` if all there have a vector."""
+    """The passages of a scope by how near they are to a query.
+
+    ``without`` are those that have no vector, None if they are many.
+    """
 
     def __init__(self, scoped: InScope, query: NDArray[np.float32]) -> None:
         self.model_id = scoped.model.id
-        self.complete = scoped.have == scoped.of
+        self.without = scoped.without
         self.passages = scoped.nearest(query)
         self._query = query
 
@@ -219,17 +261,44 @@ class Near:
 
 
 def _stamps(connection: sqlite3.Connection) -> dict[str, str]:
-    """By fingerprint, the stamp of the file that was saved last."""
+    """By fingerprint, the stamp of the file that was saved last; none if what is noted makes no sense."""
     (value,) = connection.execute("SELECT value FROM meta WHERE name = 'scan'").fetchone()
-    return dict(json.loads(value)) if value else {}
+    try:
+        noted = json.loads(value) if value else {}
+    except ValueError:
+        return {}
+    told = noted.items() if isinstance(noted, dict) else ()
+    return {fingerprint: stamp for fingerprint, stamp in told if isinstance(stamp, str)}
 
 
 def _count(connection: sqlite3.Connection, scope: Scope, file_roots: frozenset[str]) -> int:
+    """How many passages ``scope`` has."""
+    if scope == Scope(scope.roots, scope.excluded, scope.context_types) and not file_roots:
+        few = _count_others(connection, scope, OTHERS)
+        if few <= OTHERS:
+            (passages,) = connection.execute("SELECT value FROM meta WHERE name = 'passages'").fetchone()
+            return int(passages) - few
     where, values = passage_conditions(scope, file_roots)
     (count,) = connection.execute(
         "SELECT count(*) FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
         f" CROSS JOIN passages p ON p.node_id = n.id WHERE {where}",
         values,
+    ).fetchone()
+    return int(count)
+
+
+def _count_others(connection: sqlite3.Connection, scope: Scope, most: int) -> int:
+    """How many passages are not in a ``scope`` that is made of directories; more than ``most`` if there are more."""
+    conditions, values = scope_conditions(scope, frozenset())
+    within = " AND ".join(conditions) or "1"
+    passages = (
+        "SELECT 1 FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
+        " CROSS JOIN passages p ON p.node_id = n.id WHERE"
+    )
+    (count,) = connection.execute(
+        f"SELECT count(*) FROM ({passages} NOT ({within}) UNION ALL {passages} {within} AND n.name >= '.' AND n.name < '/'"
+        f" UNION ALL {passages} {within} AND d.dirty > 0 AND n.name = '' AND p.level <> {FILE_LEVEL} LIMIT ?)",
+        (*values, *values, *values, most + 1),
     ).fetchone()
     return int(count)
 
