@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,11 @@ def test_demo_answers_its_questions(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_an_interrupted_demo_says_so() -> None:
     command = [sys.executable, "-u", str(ROOT / "scripts/demo.py")]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as demo:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+        # A background job of a shell ignores interrupts, and so do its children.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    ) as demo:  # fmt: skip
         assert demo.stdout is not None
         assert demo.stdout.readline().startswith("Adding")
         demo.send_signal(signal.SIGINT)

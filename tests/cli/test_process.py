@@ -12,6 +12,7 @@ import resource
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,8 @@ def test_an_interrupt_ends_with_130_and_no_traceback(environment: dict[str, str]
     process = subprocess.Popen(
         command("--path", str(data), "write", "viking://resources/d/new.md", "--from-file", "-", "--mode", "create"),
         env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        # A background job of a shell ignores interrupts, and so do its children.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )  # fmt: skip
     assert process.stdin is not None
     # More than a pipe holds: the write ends only when the command has begun to read, so it is past its imports.
