@@ -12,6 +12,7 @@ import pytest
 FILES = 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.0, 0.15])
 def test_an_import_is_carried_on_after_a_kill(
     serve: Callable[[], Any], place: Path, moment: float,
