@@ -97,7 +97,7 @@ def test_tasks_are_listed_in_pages(server: Any, folder: Path) -> None:
     tasks.cancel(who, ids[0])
     assert [one["task_id"] for one in tasks.find(who, status="cancelled")] == ids[:1]
     assert [one["task_id"] for one in tasks.find(who, resource_id="viking://resources/d1")] == [ids[3]]
-    assert [one["task_id"] for one in tasks.find(who, q="D2")] == [ids[2]]
+    assert [one["task_id"] for one in tasks.find(who, q="S/D2")] == [ids[2]]
     assert list(tasks.find(who, task_type="add_skill")) == []
     for status in STATUSES:
         assert all(one["status"] == status for one in tasks.find(who, status=status))
