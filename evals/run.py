@@ -1,8 +1,8 @@
 """Measures how well find answers the queries of test sets, through the real engine in a temporary store.
 
 ``python evals/run.py --data DIR`` prints a table for words alone, vectors alone, and both fused; ``--signals`` adds the
-fusion without each of its signals, ``--lookups`` what is looked up by its spelling in the same documents, ``--misses N``
-queries with a bad answer. ``--json`` prints ``{set: {"words" | "vectors" | "fused" …: {"ndcg10", "recall5",
+fusion without each of its signals, ``--rerank`` the fusion reranked by the built-in model, ``--lookups`` what is looked up
+by its spelling in the same documents, ``--folders`` puts them into folders and also walks through these, ``--misses N`` queries with a bad answer. ``--json`` prints ``{set: {"words" | "vectors" | "fused" …: {"ndcg10", "recall5",
 "recall10"}}}``. ``--vectors DIR`` keeps the vectors, so that the next run is quick; ``--words`` needs no model.
 """
 
@@ -21,10 +21,13 @@ from typing import Final
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "src")]
 
+from folders import in_folders
 from lookups import lookups
+from reranked import Reranked
 from sets import EvalSet, Item, Quality, content, load, names, quality
 from variants import VARIANTS, Variant
 from vectors import Vectors
+from walked import WALKS
 
 from openviking.ingest.prepare import PREPARED, PathAnalyser, prepare
 from openviking.ingest.sidecars import render_all
@@ -133,6 +136,8 @@ def _arguments(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, lis
     parser.add_argument("--words", action="store_true", help="words alone, without the model")
     parser.add_argument("--signals", action="store_true", help="also the fusion without each of its signals")
     parser.add_argument("--lookups", action="store_true", help="also look things up by their spelling")
+    parser.add_argument("--rerank", action="store_true", help="also the fusion reranked by the built-in model")
+    parser.add_argument("--folders", action="store_true", help="documents in folders; also by way of directories")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--misses", type=int, default=0, help="list so many queries without a relevant hit")
     given = parser.parse_args(arguments)
@@ -148,6 +153,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; the exit status."""
     given, wanted = _arguments(arguments)
     variants = [one for one in VARIANTS if (given.signals or one.name in PLAIN) and not (given.words and one.vectors)]
+    if given.rerank and not given.words:
+        variants.append(Reranked())
+    if given.folders and not given.words:
+        variants.extend(WALKS)
     results: dict[str, dict[str, dict[str, float]]] = {}
     if not given.json:
         print(f"{'set':36} {'':26} {'nDCG@10':>8} {'recall@5':>8} {'recall@10':>9} {'MRR@10':>7} {'ms/query':>9}")
@@ -170,6 +179,8 @@ def _measure(
 ) -> None:
     for name in wanted:
         one = load(given.data, name)
+        if given.folders and vectors is not None:
+            one = in_folders(one, vectors.query)
         with imported(one, vectors) as done:
             for asked in (one, *(lookups(one).values() if given.lookups else ())):
                 results[asked.name] = {}

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class EvalSet:
-    """One set; ``relevant`` holds by query the documents that answer it, with their grade (1 and up)."""
+    """One set; ``relevant`` holds by query the documents that answer it, with their grade (1 and up).
+
+    ``folders`` are by document the folders below the set's directory that it is in; none where it is right there.
+    """
 
     name: str
     documents: tuple[Item, ...]
     queries: tuple[Item, ...]
     relevant: dict[str, dict[str, int]]
+    folders: dict[str, str] = field(default_factory=dict)
 
     @property
     def suffix(self) -> str:
@@ -54,7 +58,8 @@ class EvalSet:
         files: dict[str, Item] = {}
         for one in self.documents:
             name = _NAME.sub("_", one.id.removeprefix(f"{one.group}/") if one.group else one.id)
-            path = f"{self.directory(one.group)}/{name}{self.suffix}"
+            folder = f"/{self.folders[one.id]}" if one.id in self.folders else ""
+            path = f"{self.directory(one.group)}{folder}/{name}{self.suffix}"
             if path in files:
                 raise SystemExit(f"{self.name}: the ids {files[path].id!r} and {one.id!r} give the same file {path}")
             files[path] = one

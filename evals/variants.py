@@ -14,6 +14,7 @@ from openviking.model.embedding import EmbeddingModel
 from openviking.model.scope import Scope
 from openviking.retrieve.find import FindRequest, find
 from openviking.retrieve.ranking import ranked
+from openviking.retrieve.recall import Recall
 from openviking.store.port import Query, QueryVector, View
 
 
@@ -37,7 +38,7 @@ class Variant:
         terms = analyse_query(text)[:MAX_QUERY_TERMS]
         fused = fusion(asked, has_terms=bool(terms), model=model if vector else None, dense_weight=self.dense_weight)
         query = Query(terms, vector, fused.score)
-        best = ranked(view, query, phrases(asked.phrases), scope, limit, 0.0)
+        best = ranked(Recall(view, query, phrases(asked.phrases)), scope, limit, 0.0)
         return [str(one.candidate.node.uri) for one in best]
 
 

@@ -184,7 +184,8 @@ def test_api_page_names_every_method_and_argument() -> None:
         if not name.startswith("_"):
             assert f"{name}(" in page, name
             assert set(inspect.signature(method).parameters) - {"self"} <= names, name
-            assert inspect.iscoroutinefunction(getattr(AsyncOpenViking, name)), name
+            # `session` only names one: nothing has to be awaited.
+            assert name == "session" or inspect.iscoroutinefunction(getattr(AsyncOpenViking, name)), name
 
 
 def test_configuration_page_names_every_setting_with_its_default() -> None:

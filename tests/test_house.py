@@ -176,6 +176,9 @@ def test_tests_neither_sleep_nor_pretend() -> None:
 # --- the project's papers ------------------------------------------------------------------------------------------
 
 
+OUR_SDK = "openviking-py-sdk"
+
+
 def test_dependencies_are_explained() -> None:
     """docs/dependencies.md has one line for each dependency of pyproject.toml, in its two groups, and no other."""
     text = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
@@ -199,6 +202,7 @@ def test_dependencies_are_what_the_code_imports() -> None:
                 imported.add((node.module or "").partition(".")[0])
     imported |= {f"tree_sitter_{language}" for language in re.findall(r'"tree_sitter_(\w+)"', text)}
     foreign = {module for module in imported - {"openviking"} if module not in sys.stdlib_module_names}
+    providers["openviking_sdk"] = {OUR_SDK}  # of this repository, installed or not
     used = set().union(*(providers[module] for module in foreign))
     assert used == {distribution(one) for one in PROJECT["project"]["dependencies"]}
 
@@ -206,7 +210,7 @@ def test_dependencies_are_what_the_code_imports() -> None:
 def test_lock_pins_every_dependency() -> None:
     lines = (ROOT / "requirements/lock.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
-    pinned = {distribution(one) for one in pins}
+    pinned = {distribution(one) for one in pins} | {OUR_SDK}
     for requirement in [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]:
         assert distribution(requirement) in pinned, requirement
     for tool in PROJECT["dependency-groups"]["dev"]:

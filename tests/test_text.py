@@ -9,7 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openviking.text import estimate_tokens, quoted, shorten, split_lines, token_weight
+from openviking.text import (
+    counted,
+    estimate_tokens,
+    quoted,
+    seconds_told,
+    shorten,
+    split_lines,
+    token_weight,
+)
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=60)
 WIDE = [
@@ -128,3 +136,14 @@ def test_what_a_message_shows_is_short_and_fits_every_encoding(value: object, li
     shown.encode()
     assert "\n" not in shown
     assert len(shown) <= 10 * limit + 3
+
+
+def test_counts_and_durations_as_people_read_them() -> None:
+    assert [counted(count, "vectors") for count in (0, 1, 2, 1000)] == [
+        "0 vectors",
+        "1 vector",
+        "2 vectors",
+        "1,000 vectors",
+    ]
+    told = [seconds_told(seconds) for seconds in (60, 58.6616, 1.0, 0.254, 0.0, 86400.0)]
+    assert told == ["60 s", "58.7 s", "1 s", "0.25 s", "0 s", "86400 s"]

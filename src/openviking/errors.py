@@ -23,7 +23,10 @@ Codes, statuses and the shape of ``details`` follow contract/core.md §1.2.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+LONGEST: Final = 4096
+"""Characters of the longest address; what is longer was not found because it names nothing."""
 
 
 class OpenVikingError(Exception):
@@ -91,6 +94,8 @@ class NotFoundError(OpenVikingError):
     status = 404
 
     def __init__(self, resource: str, kind: str = "file") -> None:
+        # No address is that long: what is needs not be given back.
+        resource = resource if len(resource) <= LONGEST else f"{resource[:80]}…"
         super().__init__(f"{kind[:1].upper()}{kind[1:]} not found: {resource}", type=kind, resource=resource)
 
 

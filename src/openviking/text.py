@@ -61,6 +61,16 @@ def shorten(text: str, limit: int) -> str:
     return text[:end].rstrip() + "…"
 
 
+def counted(count: int, things: str) -> str:
+    """A count with its noun: ``1 vector``, ``2 vectors``; ``things`` is a plural in s."""
+    return f"{count:,} {things.removesuffix('s') if count == 1 else things}"
+
+
+def seconds_told(seconds: float) -> str:
+    """A duration as people read it, to a tenth of a second from one on: ``60 s``, ``58.7 s``, ``0.25 s``."""
+    return f"{round(seconds, 1):.10g} s" if seconds >= 1 else f"{seconds:.2g} s"
+
+
 def quoted(value: object, limit: int = 80) -> str:
     """``value`` as an error message may show it: in quotes, one line, shortened, fit for every encoding."""
     shown = value[: limit + 1] if isinstance(value, str) else value

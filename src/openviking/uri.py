@@ -32,9 +32,13 @@ USERS_ROOT: Final = "user"
 
 MAX_URI_CHARS: Final = 4096
 MAX_NAME_BYTES: Final = 255
+MAX_IDENTIFIER_CHARS: Final = 128
+"""Characters of the id of an account, a user or a peer: each becomes the name of a directory."""
+
 MAX_DEPTH: Final = 128
 """Segments that the URI of a new node may have: each write marks all directories above it."""
 
+_IDENTIFIERS: Final = f"at most {MAX_IDENTIFIER_CHARS} letters, digits and _ . @ - only"
 _LOCK_PREFIX: Final = ".exact.ovlock."
 _MAX_SHOWN: Final = 200
 _MAX_DECODINGS: Final = 8
@@ -185,7 +189,12 @@ def check_new_name(uri: URI) -> None:
 
 def is_identifier(text: str) -> bool:
     """Whether ``text`` may be the id of a user, a peer or (without a leading ``_``) an account."""
-    return bool(_IDENTIFIER.fullmatch(text)) and text not in {".", ".."} and text.count("@") <= 1
+    return (
+        len(text) <= MAX_IDENTIFIER_CHARS
+        and bool(_IDENTIFIER.fullmatch(text))
+        and text not in {".", ".."}
+        and text.count("@") <= 1
+    )
 
 
 def context_type(path: str) -> str:
@@ -297,13 +306,13 @@ def _canonical_user(text: str, parts: tuple[str, ...], user: str) -> tuple[str, 
         better = _shown(SCHEME + "~/" + "/".join(parts[1:]))
         raise InvalidURIError(_shown(text), f"{uid!r} is not a user id; use {better} or {SCHEME}user/<user id>/{uid}")
     if not is_identifier(uid):
-        raise InvalidURIError(_shown(text), f"{_shown(uid)!r} is not a user id: letters, digits and _ . @ - only")
+        raise InvalidURIError(_shown(text), f"{_shown(uid)!r} is not a user id: {_IDENTIFIERS}")
     return _checked_peer(text, parts)
 
 
 def _checked_peer(text: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     if len(parts) > 3 and parts[2] == "peers" and not is_identifier(parts[3]):
-        raise InvalidURIError(_shown(text), f"{_shown(parts[3])!r} is not a peer id: letters, digits and _ . @ - only")
+        raise InvalidURIError(_shown(text), f"{_shown(parts[3])!r} is not a peer id: {_IDENTIFIERS}")
     return parts
 
 

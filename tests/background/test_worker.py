@@ -58,9 +58,10 @@ def test_whoever_waits_is_told_what_was_given_up(
     one = worker(a=failing, b=doing_nothing)
     store.jobs.enqueue(NewJob("a", "k", {}))
     store.jobs.enqueue(NewJob("b", "k", {}))
-    with pytest.raises(InternalError, match=r"Given up: a \(it does not work") as caught:
+    with pytest.raises(InternalError, match="Given up: a;") as caught:
         one.drain(store, 30)
-    assert caught.value.details["failed"] == [{"kind": "a", "key": "k", "error": "it does not work"}]
+    # Neither whose work it was nor its error, which may name things of others.
+    assert caught.value.details["failed"] == [{"kind": "a"}]
     assert store.jobs.waiting() == {}
     assert [job.attempt for job, _ in store.jobs.failed()] == [MAX_ATTEMPTS]
     store.jobs.enqueue(NewJob("b", "k", {}))
@@ -122,7 +123,7 @@ def test_what_queued_work_gives_up_is_told(store: SqliteStore, worker: Making, m
         return False
 
     store.jobs.enqueue(NewJob("b", "k", {}))
-    with pytest.raises(InternalError, match="Given up: a "):
+    with pytest.raises(InternalError, match="Given up: a;"):
         worker(a=failing, b=causing).drain(store, 30)
 
 

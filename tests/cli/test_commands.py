@@ -95,6 +95,7 @@ def test_an_interrupted_import_says_that_it_can_be_carried_on(
         gave = ov("add-resource", str(folder))
     assert (gave.status, gave.out) == (130, "")
     assert gave.err.startswith("interrupted\nwhat was imported stays; to go on: ov --path ")
+    assert gave.err.endswith(f" add-resource {folder}\n")
     assert ov("add-resource", str(folder), "-o", "json").result["created"] == 4
 
 
@@ -244,7 +245,8 @@ def test_abstract_and_overview_are_bare_text(notes: Callable[..., Any]) -> None:
     for command in ("abstract", "overview"):
         text = notes(command, f"{ROOT}/birds").out
         assert text.strip()
-        assert notes(command, f"{ROOT}/birds", "-o", "json").result == text
+        assert text.endswith("\n")
+        assert notes(command, f"{ROOT}/birds", "-o", "json").result.strip() == text.strip()
 
 
 def test_write_from_everywhere(ov: Callable[..., Any], tmp_path: Path) -> None:
@@ -356,15 +358,20 @@ def test_accounts_and_users_see_their_own(notes: Callable[..., Any]) -> None:
     assert (bad.status, bad.error["code"]) == (1, "INVALID_ARGUMENT")
 
 
-def test_the_default_place_is_in_the_home_directory(
+def test_the_environment_names_a_directory_as_well(
     call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert call("mkdir", "viking://resources/x").status == 0
-    assert (tmp_path / ".openviking" / "data").is_dir()
     monkeypatch.setenv("OPENVIKING_PATH", str(tmp_path / "elsewhere"))
     assert call("mkdir", "viking://resources/y").status == 0
     assert (tmp_path / "elsewhere").is_dir()
+    assert call("ls", "--path", str(tmp_path / "none")).status == 1  # what is typed goes before it
+
+
+def test_a_configuration_that_is_named_stands_for_its_directory(call: Callable[..., Any], tmp_path: Path) -> None:
+    conf = tmp_path / "ov.conf"
+    conf.write_text(json.dumps({"storage": {"workspace": str(tmp_path / "named")}}))
+    assert call("mkdir", "viking://resources/x", "--config", str(conf)).status == 0
+    assert (tmp_path / "named").is_dir()
 
 
 def test_a_place_that_is_a_file_is_a_usage_error(call: Callable[..., Any], tmp_path: Path) -> None:

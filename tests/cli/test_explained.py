@@ -11,6 +11,7 @@ from openviking.cli.screen import Screen
 from openviking.cli.views.hits import draw_hits
 from openviking.model.embedding import Coverage
 from openviking.model.hit import FindResult, Hit
+from openviking.model.missing import Missing
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -80,3 +81,10 @@ def test_a_long_question_shows_its_largest_words_and_fits_a_terminal(monkeypatch
     assert all(len(line) <= 80 for line in lines)
     nine = piped(FindResult((hit(*parts[:9]),)))
     assert sum(line.startswith("    words:") for line in nine) == 9
+
+
+def test_why_a_record_is_not_among_the_hits() -> None:
+    told = Missing("viking://r/b.md", "below_cut", "it has rank 37 of 212 with a score of 0.1200, cut at 10")
+    assert piped(FindResult((), missing=(told,)))[-2:] == [
+        "viking://r/b.md  below_cut", "    it has rank 37 of 212 with a score of 0.1200, cut at 10"
+    ]  # fmt: skip

@@ -19,7 +19,8 @@ import pytest
 
 from openviking import OpenViking
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = os.pathsep.join([str(ROOT / "src"), str(ROOT / "sdk/src")])
 PROGRAM = "import sys; sys.argv[0] = 'ov'; from openviking.cli.main import run; run()"
 FULL = Path("/dev/full")
 FILES = 40
@@ -33,7 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("data")
     with OpenViking(place, workers=0) as store:
         store.write("viking://resources/d/文档.md", "# 文档\n\n企鹅住在南极。\n", "create")
-        store.write("viking://resources/d/evil.md", "# Evil\n\n\x1b]0;owned\x07\x1b[31mpenguins\n", "create")
+        store.write("viking://resources/d/evil.md", "# Evil\n\n\x1b]0;owned\x07\x1b[31mpenguins\x9b2J\n", "create")
         for number in range(FILES):
             store.write(f"viking://resources/d/{number:03}.md", f"# Page {number}\n\npenguins eat krill\n", "create")
     return place
@@ -46,7 +47,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         name: value for name, value in os.environ.items() if name not in {"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
     }
     return {
-        **kept, "PYTHONPATH": str(SOURCE), "PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled")),
+        **kept, "PYTHONPATH": SOURCES, "PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled")),
         "TERM": "xterm-256color",
     }  # fmt: skip
 
@@ -72,6 +73,25 @@ def on_terminal(environment: dict[str, str], *arguments: str) -> tuple[int, str]
             shown += block
     os.close(ours)
     return process.wait(timeout=60), shown.decode()
+
+
+@pytest.mark.slow
+def test_short_waits_come_to_an_end(environment: dict[str, str], tmp_path: Path) -> None:
+    """What was made when a wait is over stays, with the built-in model too: each short wait is a step."""
+    config = tmp_path / "ov.conf"
+    config.write_text('{"embedding": {"dense": {"provider": "builtin"}}}')
+    place = ("--path", str(tmp_path / "data"), "--config", str(config))
+    assert run(environment, *place, "add-resource", str(ROOT / "examples/handbook")).returncode == 0
+    have = [0]
+    for _ in range(60):
+        over = run(environment, *place, "wait", "--timeout", "0.5").returncode == 0
+        told = run(environment, *place, "-o", "json", "status").stdout
+        have.append(json.loads(told)["result"]["embedding"]["have"])
+        if over:
+            break
+    assert over
+    assert len(have) > 2, "the first wait made all: this shows nothing"
+    assert have[:-1] == sorted(set(have[:-1])), "a wait made nothing"
 
 
 def test_a_pipe_that_closes_early_ends_the_command_quietly(environment: dict[str, str], data: Path) -> None:
@@ -120,7 +140,7 @@ def test_a_locale_without_unicode(environment: dict[str, str], data: Path, local
 def test_read_gives_bytes_whatever_the_locale(environment: dict[str, str], data: Path) -> None:
     uri = "viking://resources/d/evil.md"
     gave = run(environment, "--path", str(data), "read", uri, PYTHONIOENCODING="ascii")
-    assert gave.stdout == b"# Evil\n\n\x1b]0;owned\x07\x1b[31mpenguins\n"
+    assert gave.stdout == "# Evil\n\n\x1b]0;owned\x07\x1b[31mpenguins\x9b2J\n".encode()
 
 
 def test_a_terminal_sees_colours_and_no_commands_of_a_file(environment: dict[str, str], data: Path) -> None:
@@ -136,7 +156,20 @@ def test_a_terminal_sees_colours_and_no_commands_of_a_file(environment: dict[str
 
 def test_a_terminal_is_read_to_without_commands_of_a_file(environment: dict[str, str], data: Path) -> None:
     status, shown = on_terminal(environment, "--path", str(data), "read", "viking://resources/d/evil.md")
-    assert (status, shown) == (0, "# Evil\r\n\r\n\ufffd]0;owned\ufffd\ufffd[31mpenguins\r\n")
+    assert (status, shown) == (0, "# Evil\r\n\r\n\ufffd]0;owned\ufffd\ufffd[31mpenguins\ufffd2J\r\n")
+
+
+@pytest.mark.parametrize("command", [["read"], ["grep", "penguins", "-u"], ["-o", "json", "read"]], ids=" ".join)
+def test_a_terminal_without_styles_sees_no_commands_either(
+    environment: dict[str, str], data: Path, command: list[str]
+) -> None:
+    dumb = {**environment, "TERM": "dumb"}
+    status, shown = on_terminal(dumb, "--path", str(data), *command, "viking://resources/d/evil.md")
+    assert status == 0
+    assert "penguins" in shown
+    assert not {"\x1b", "\x07", "\x9b"} & set(shown)
+    if "json" in command:
+        assert json.loads(shown)["result"].endswith("penguins\x9b2J\n")
 
 
 def test_a_terminal_sees_a_framed_error(environment: dict[str, str], data: Path) -> None:
@@ -159,6 +192,19 @@ def test_a_terminal_sees_a_bar(environment: dict[str, str], tmp_path: Path) -> N
     assert status == 0
     assert "━" in shown
     assert "created 20" in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+def test_of_a_file_that_has_no_room_nothing_is_left(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "large.bin").write_bytes(bytes(3_000_000))
+    with OpenViking(tmp_path / "data", workers=0) as store:
+        store.add_resource(tmp_path / "large.bin", to="viking://resources/large")
+    given = command("--path", "data", "-o", "json", "get", "viking://resources/large/large.bin", "got.bin")
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
+    gave = subprocess.run(
+        given, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=60, preexec_fn=limit
+    )
+    assert (gave.returncode, json.loads(gave.stderr)["error"]["code"]) == (1, "RESOURCE_EXHAUSTED")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["data", "large.bin"]
 
 
 def test_an_interrupt_ends_with_130_and_no_traceback(environment: dict[str, str], data: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Running
 from tests.stubs.models import POISON, StubModels
 
 from openviking import OpenViking
 from openviking.cli.progress import Pace
 from openviking.cli.screen import Screen
 from openviking.cli.views.state import LISTED, draw_state
+from openviking.config.settings import EmbeddingSettings
 from openviking.model.imports import Progress
 
 FILES = 12
@@ -138,6 +140,23 @@ def test_a_wait_that_ends_too_early_still_tells_what_was_done(
     assert ov("wait", *shell, "--timeout", "0.3").err.endswith(f"try: {line}\n")
 
 
+def test_a_server_that_is_not_done_in_time_has_told_what_it_took_in(
+    call: Callable[..., Any], folder: Path, tmp_path: Path, stub: StubModels
+) -> None:
+    stub.behave(status=503)
+    model = EmbeddingSettings(provider="openai", model="stub", api_base=stub.url, dimension=64)
+    server = Running(tmp_path / "served", model)
+    try:
+        way = ("--url", server.url, "--api-key", server.new_user()[1])
+        gave = call("add-resource", str(folder), "--wait", "--timeout", "1.5", *way)
+    finally:
+        server.close()
+    assert gave.status == 1
+    assert gave.out.startswith(f"viking://resources/docs\n  created {FILES} ")
+    assert re.search(r"^found by words now\nerror: Still to be done after [\d.]{1,3} s: \d+ vectors", gave.err)
+    assert gave.err.endswith(f"what is done stays; try: ov --url {server.url} wait\n")
+
+
 def test_an_interrupted_wait_tells_how_far_it_came(
     ov: Callable[..., Any], config: Path, folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,10 +207,10 @@ def test_what_is_left_to_do_is_told_by_status_and_what_came_meanwhile_by_wait(
 
 
 def test_keys_without_effect_are_told_by_status(ov: Callable[..., Any], config: Path) -> None:
-    config.write_text('{"rerank": {"provider": "x"}, "embedding": {"dense": {"provider": "none"}}}')
+    config.write_text('{"memory": {"provider": "x"}, "embedding": {"dense": {"provider": "none"}}}')
     ov("mkdir", "viking://resources/a", "--config", str(config))
     status = ov("status", "--config", str(config))
-    assert f"warning: {config}: without effect in this version: rerank\n" in status.out
+    assert f"warning: {config}: without effect in this version: memory\n" in status.out
     assert status.err == ""
 
 
@@ -220,7 +239,7 @@ def test_the_state_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     }  # fmt: skip
     status = {
         "files": 4, "change": 7, "stale_sidecars": 1, "outdated_files": 0, "waiting": {"sidecars": 1, "vectors": 72},
-        "failed": [], "failed_total": 0, "warnings": ["ov.conf: without effect in this version: rerank"],
+        "failed": [], "failed_total": 0, "warnings": ["ov.conf: without effect in this version: memory"],
         "embedding": embedding,
     }  # fmt: skip
     draw_state(Screen(sys.stdout), status, "ov wait")
@@ -235,7 +254,7 @@ def test_the_state_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
         "vectors             3 of 90 passages, 72 waiting: the model does not answer",
         "embedding           openai m (64 numbers)",
         "embedding: connection refused",
-        "warning: ov.conf: without effect in this version: rerank",
+        "warning: ov.conf: without effect in this version: memory",
     ]
     assert lines[10] == "no vector: viking://resources/0.md#L1-L9 (too long)"
     assert lines[-1] == "no vector: 5 more; -v lists all"

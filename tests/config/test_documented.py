@@ -22,7 +22,8 @@ def default_of(setting: str) -> Any:
     defaults = Settings()
     held = {
         "": None, "embedding": defaults.embedding, "circuit_breaker": defaults.embedding.circuit_breaker,
-        "retrieval": defaults.retrieval, "server": defaults.server,
+        "retrieval": defaults.retrieval, "server": defaults.server, "uploads": defaults.uploads, "fetch": defaults.fetch, "vlm": defaults.vlm,
+        "query_planner": defaults.query_planner, "rerank": defaults.rerank,
     }  # fmt: skip
     return getattr(held[section], name)
 

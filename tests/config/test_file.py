@@ -107,19 +107,20 @@ def test_every_key_has_its_place(load: Load) -> None:
                     "dimension": 64, "batch_size": 7, "timeout": 5, "query_timeout": 0.5, "query_prefix": "q: ",
                     "passage_prefix": "p: ", "query_param": "retrieval.query", "document_param": "task=x, late=y",
                     "cosine_range": [0, 0.5], "encoding_format": "base64", "extra_headers": {"X-A": "b"},
-                    "extra_body": {"c": [1]}, "threads": 3, "input": "text", "api_version": None,
+                    "extra_body": {"c": [1]}, "threads": 3, "input": "multimodal", "api_version": None,
                 },
             },
-            "retrieval": {"dense_weight": 0.25, "hotness_alpha": 0.1},
+            "retrieval": {"dense_weight": 0.25, "hotness_alpha": 0.1, "recall_rewrite_timeout_s": 3},
         }
     )  # fmt: skip
     assert settings.path.parts[-2:] == ("home", "ov")
-    assert settings.retrieval == RetrievalSettings(dense_weight=0.25)
+    assert settings.retrieval == RetrievalSettings(dense_weight=0.25, hotness_alpha=0.1)
     assert settings.embedding == EmbeddingSettings(
         provider="jina", model="m", model_id="id", api_base="http://localhost/v1", api_key="k", dimension=64, batch_size=7,
         max_concurrent=2, max_retries=0, max_input_tokens=512, timeout=5.0, query_timeout=0.5, query_prefix="q: ",
         passage_prefix="p: ", query_param={"": "retrieval.query"}, document_param={"task": "x", "late": "y"},
         cosine_range=(0.0, 0.5), encoding_format="base64", extra_headers={"X-A": "b"}, extra_body={"c": [1]}, threads=3,
+        input="multimodal",
         circuit_breaker=BreakerSettings(5, 60.0, 600.0),
     )  # fmt: skip
 
@@ -148,9 +149,14 @@ def test_documented_sections_of_later_versions_are_accepted(load: Load) -> None:
 def test_what_has_no_effect_is_named(load: Load) -> None:
     told = {
         "rerank": None, "semantic": {"x": 1}, "storage": {"agfs": {}, "vectordb": {"name": "x", "backend": "local"}},
-        "retrieval": {"hotness_alpha": 0.2, "dense_weight": 0.5},
+        "retrieval": {"recall_rewrite_timeout_s": 30, "dense_weight": 0.5},
     }  # fmt: skip
-    assert load(told).unused == ("semantic", "storage.agfs", "storage.vectordb.name", "retrieval.hotness_alpha")
+    assert load(told).unused == (
+        "semantic",
+        "storage.agfs",
+        "storage.vectordb.name",
+        "retrieval.recall_rewrite_timeout_s",
+    )
     assert load("{}").unused == ()
 
 
@@ -233,6 +239,8 @@ def test_a_value_cannot_leave_its_quotes(env: dict[str, str], before: str, after
         ({"embedding": {"model": "m"}}, "unknown key 'embedding.model'; did you mean 'embedding.dense.model'?"),
         ({"embedding": {"batch_sizes": 3}}, "did you mean 'embedding.dense.batch_size'?"),
         ({"dense_weight": 0.5}, "did you mean 'retrieval.dense_weight'?"),
+        ({"auth_mode": "trusted"}, "unknown key 'auth_mode'; did you mean 'server.auth_mode'?"),
+        ({"root_api_key": "x"}, "did you mean 'server.root_api_key'?"),
         ({"storage": {"path": "x"}}, "unknown key 'storage.path'; known here: agfs, skip_process_lock"),
         ({"storage": {"vectordb": {"sparse": 1}}}, "did you mean 'storage.vectordb.sparse_weight'?"),
         ({"x" * 5000: 1}, "unknown key 'xxxx"),
@@ -250,7 +258,7 @@ def test_a_value_cannot_leave_its_quotes(env: dict[str, str], before: str, after
         (dense(cosine_range=[0.1]), "two numbers"),
         (dense(cosine_range=[0, True]), "two numbers"),
         (dense(encoding_format="int8"), 'must be "float" or "base64", not \'int8\''),
-        (dense(input="multimodal"), "this version embeds no images"),
+        (dense(input="images"), 'must be "text" or "multimodal", not \'images\''),
         (dense(query_param=3), 'an object such as {"task": "retrieval.query"}'),
         (dense(query_param="a=b,c"), "an object such as"),
         (dense(query_param=""), "an object such as"),
@@ -295,8 +303,8 @@ def test_secrets_are_not_shown(load: Load, keys: dict[str, Any]) -> None:
 
 def test_sections_are_those_of_the_keys() -> None:
     assert set(SECTIONS) == {
-        "embedding", "embedding.dense", "embedding.circuit_breaker", "retrieval", "storage", "storage.vectordb",
-        "server", "encryption", "encryption.api_key_hashing",
+        "embedding", "embedding.dense", "embedding.circuit_breaker", "retrieval", "vlm", "query_planner", "rerank", "storage", "storage.vectordb",
+        "server", "server.temp_upload", "fetch", "encryption", "encryption.api_key_hashing",
     }  # fmt: skip
     assert not UNUSED & SECTIONS
 
@@ -304,4 +312,26 @@ def test_sections_are_those_of_the_keys() -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "ov.conf")
     with pytest.raises(InvalidArgumentError, match="is no file"):
+        load_settings(tmp_path / "ov.conf", env={}, home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("told", "right"),
+    [
+        ('["Wiki.Example.org.", "10.1.2.3/16", "::1"]', ("wiki.example.org", "10.1.0.0/16", "::1/128")),
+        ("[]", ()),
+    ],
+)
+def test_hosts_that_may_be_fetched_from(tmp_path: Path, told: str, right: tuple[str, ...]) -> None:
+    (tmp_path / "ov.conf").write_text(f'{{"fetch": {{"allowed_hosts": {told}}}, "allow_private_networks": true}}')
+    settings = load_settings(tmp_path / "ov.conf", env={}, home=tmp_path)
+    assert (settings.fetch.allowed_hosts, settings.fetch.allow_private) == (right, True)
+
+
+@pytest.mark.parametrize(
+    "host", ["http://x.org", "x.org:80", "x.org/a", "300.1.1.1", "10.0.0.0/99", "", " ", "a b", "*.x.org"]
+)
+def test_hosts_that_are_none(tmp_path: Path, host: str) -> None:
+    (tmp_path / "ov.conf").write_text(f'{{"fetch": {{"allowed_hosts": ["{host}"]}}}}')
+    with pytest.raises(InvalidArgumentError, match=r"fetch\.allowed_hosts"):
         load_settings(tmp_path / "ov.conf", env={}, home=tmp_path)

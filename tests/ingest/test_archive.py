@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from openviking.errors import ProcessingError
-from openviking.ingest import archive
+from openviking.ingest import zip_directory
 from openviking.ingest.archive import ZipDelivery
 from openviking.ingest.delivery import Scan, UnreadableError
 from openviking.ingest.ignore import SkipRules
@@ -199,7 +199,7 @@ def test_what_is_no_zip_is_an_error_that_names_it(tmp_path: Path, data: bytes) -
 
 
 def test_too_many_entries_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(zip_directory, "MAX_ENTRIES", 10)
     path = pack(tmp_path / "pack.zip", *((f"{number}.txt", b"") for number in range(11)))
     with pytest.raises(ProcessingError, match="at most 10"):
         ZipDelivery(path, "pack")

@@ -25,6 +25,7 @@ from openviking.service.sessions import Sessions
 from openviking.service.skills import Skills
 from openviking.service.system import System
 from openviking.service.tasks import Tasks
+from openviking.service.watches import Watches
 
 ALICE = Identity(account="acme", user="alice", role="user")
 BOB = Identity(account="acme", user="bob", role="user")
@@ -65,6 +66,7 @@ def test_identity_has_no_defaults_but_the_peer() -> None:
         System,
         Admin,
         Tasks,
+        Watches,
         Observer,
         Imports,
         Reindexing,

@@ -103,6 +103,8 @@ def test_an_unknown_code_falls_back_to_its_status(
         (b"", 307, errors.InternalError, "INTERNAL"),
         (b'{"status": "error", "error": {"code": 5, "details": []}}', 200, errors.InternalError, "INTERNAL"),
         (b'{"detail": "gone"}', 404, errors.NotFoundError, "NOT_FOUND"),
+        (b"<html>\n<h1>Files</h1>\n</html>", 404, errors.InternalError, "INTERNAL"),
+        (b"Unsupported\nmethod", 501, errors.InternalError, "INTERNAL"),
     ],
 )
 def test_what_is_no_envelope_is_an_error_with_the_address(
@@ -112,6 +114,7 @@ def test_what_is_no_envelope_is_an_error_with_the_address(
     with pytest.raises(errors.OpenVikingError, match=server.url) as caught:
         client.stat("resources")
     assert (type(caught.value), caught.value.code, caught.value.status) == (kind, code, status)
+    assert "\n" not in caught.value.message
 
 
 def test_an_error_in_a_success_is_an_error(client: Any, server: ScriptedServer) -> None:
@@ -141,8 +144,9 @@ def test_an_address_that_leads_elsewhere_is_no_answer(client: Any, server: Scrip
     """A page of a web server that says 404 does not mean that there is no such session."""
     for call in (client.session_exists, client.get_task):
         server.sends(b"<html>no such page</html>", 404)
-        with pytest.raises(errors.NotFoundError, match=server.url):
+        with pytest.raises(errors.InternalError, match=f"at {server.url} is no OpenViking server") as caught:
             call("s")
+        assert "<" not in caught.value.message
 
 
 def test_a_null_result_may_be_left_out(client: Any, server: ScriptedServer) -> None:

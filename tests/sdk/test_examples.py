@@ -1,4 +1,4 @@
-"""The examples of the SDK's README and of the public documentation run, and print what the pages say."""
+"""The examples run and print what the pages say: of the SDK's README on a real server, of the public documentation on a script."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import contextlib
 import inspect
 import io
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cli.conftest import Running
 
 import openviking_sdk as ov
 
@@ -64,22 +66,40 @@ def blocks(page: Path) -> list[tuple[int, str, str]]:
     return [(text.count("\n", 0, match.start()) + 2, match[1], match[2]) for match in fences]
 
 
-@pytest.mark.parametrize("page", [README, DOCUMENTED], ids=lambda page: page.name)
-def test_examples_run_as_written(
-    page: Path, small: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_documented_examples_run_as_written(
+    small: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("photo.png", "poster.png"):
         (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n")
-    (tmp_path / "handbook").mkdir()
-    (tmp_path / "handbook/leave.md").write_text("# Leave\n")
+    run_page(DOCUMENTED, {"http://localhost:1933": small.url, "/path/to/": f"{tmp_path}/"})
+    asked = small.take()
+    assert len(asked) >= 10
+    assert all(one.headers["x-api-key"] for one in asked)
+
+
+@pytest.mark.cpu_budget(20)
+def test_examples_of_the_readme_are_true_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(README.parents[1] / "examples/handbook", tmp_path / "examples/handbook")
+    monkeypatch.chdir(tmp_path)
+    server = Running(tmp_path / "served")
+    try:
+        run_page(README, {"http://localhost:1933": server.url, "your-key": server.new_user()[1]})
+    finally:
+        server.close()
+
+
+def run_page(page: Path, meant: dict[str, str]) -> None:
+    """Run the blocks of a page in order, with what stands for a place in it put in its place."""
     namespace: dict[str, Any] = {}
     made: list[Any] = []
     printed = ""
     with asyncio.Runner() as runner:
         for line, language, text in blocks(page):
             if language == "python":
-                printed = run(line, text.replace("/path/to/", f"{tmp_path}/"), page, small, namespace, runner)
+                for word, real in meant.items():
+                    text = text.replace(word, real)
+                printed = run(line, text, page, namespace, runner)
                 made += [
                     value for value in namespace.values() if isinstance(value, ov.SyncHTTPClient | ov.AsyncHTTPClient)
                 ]
@@ -92,17 +112,11 @@ def test_examples_run_as_written(
                 client.close()
             else:
                 runner.run(client.close())
-    asked = small.take()
-    assert len(asked) >= 10
-    assert all(one.headers["x-api-key"] for one in asked)
 
 
-def run(
-    line: int, text: str, page: Path, server: ScriptedServer, namespace: dict[str, Any], runner: asyncio.Runner
-) -> str:
+def run(line: int, text: str, page: Path, namespace: dict[str, Any], runner: asyncio.Runner) -> str:
     """What a block prints; it may await at its top."""
-    code = text.replace("http://localhost:1933", server.url)
-    compiled = compile("\n" * (line - 1) + code, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    compiled = compile("\n" * (line - 1) + text, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         if compiled.co_flags & inspect.CO_COROUTINE:
             runner.run(eval(compiled, namespace))

@@ -121,6 +121,10 @@ def test_the_file_says_more(conf: Callable[..., dict[str, str]]) -> None:
         ('{"upload": {"mode": "elsewhere"}}', "local or shared"),
         ('{"upload": []}', "upload must be an object"),
         ('{"auth_mode": "ldap"}', "api_key"),
+        ('{"api_key": 12345678}', "not int$"),
+        ('{"extra_headers": "secret"}', "not str$"),
+        ("[" * 100_000, "nested too deeply"),
+        (" " * 1_000_001, "more than 1,000,000 bytes"),
     ],
 )
 def test_what_can_not_be_right_is_refused(conf: Callable[..., dict[str, str]], text: str, said: str) -> None:
@@ -136,6 +140,13 @@ def test_a_secret_is_in_no_message_or_repr(conf: Callable[..., dict[str, str]]) 
     with pytest.raises(InvalidArgumentError) as caught:
         resolved(environ=conf(url="http://user:secret@x"))
     assert "secret" not in str(caught.value)
+
+
+def test_a_file_may_begin_with_the_mark_of_its_encoding(conf: Callable[..., dict[str, str]]) -> None:
+    assert resolved(environ=conf('\ufeff{"url": "http://h"}')).url == "http://h"
+    for url in ("http://h/", "http://h/api/v1", "http://h/api/v1/"):
+        assert resolved(url=url, environ={}).url == "http://h"
+    assert resolved(url="http://h/ov/api/v1", environ={}).url == "http://h/ov"
 
 
 def test_a_file_that_can_not_be_read_is_an_error(tmp_path: Path) -> None:

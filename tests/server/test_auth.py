@@ -26,9 +26,22 @@ def world(tenants: Any) -> dict[str, Any]:
         for user in users:
             caller = made[user] = tenants(account, user)
             caller.write(f"viking://user/{user}/memories/{user}.md", f"{WORD}{user} private")
-            caller.post("sessions", session_id=f"session-of-{user}")
-            task = caller.post("resources", temp_file_id=caller.upload(f"# {WORD}{user}task\n".encode()), wait=True)
-            caller.task = task
+            session = f"session-of-{user}"
+            long = {"type": "tool", "tool_name": "t", "tool_output": f"{WORD}{user} " * 2_000}
+            said = [{"role": "user", "content": f"{WORD}{user} said"}, {"role": "assistant", "parts": [long]}]
+            caller.post(f"sessions/{session}/messages/batch", messages=said)
+            [result] = caller.get(f"sessions/{session}/tool-results")["tool_results"]
+            caller.post(f"sessions/{session}/commit", keep_recent_count=1)
+            skill = f"---\nname: skill-of-{user}\ndescription: {WORD}{user}\n---\nhow\n"
+            caller.post("skills", data=skill)
+            # One task that is over, one that was cancelled, and an upload that waits.
+            private = f"viking://user/{user}/resources/imported"
+            done = caller.post("resources", temp_file_id=caller.upload(f"# {WORD}{user}\n".encode()), to=private)
+            caller.theirs = {
+                "task_id": done["task_id"], "skill_name": f"skill-of-{user}", "temp_file_id": caller.upload(b"# w\n"),
+                "session_id": session, "archive_id": "archive_001", "tool_result_id": result["tool_result_id"],
+                "resource_id": private,
+            }  # fmt: skip
         made[users[0]].write(f"viking://resources/{account}/shared.md", f"{WORD}{account} shared")
     return made
 
@@ -65,13 +78,24 @@ def asked(document: dict[str, Any], theirs: dict[str, str]) -> Iterator[tuple[st
 )
 def test_no_route_tells_of_another(world: dict[str, Any], who: str, whose: str, account: str) -> None:
     caller = world[who]
+    assert world[whose].theirs["task_id"] not in json.dumps(caller.get("tasks", include_internal=True, limit=200))
+    for method, path in (("GET", "tasks/{task_id}"), ("POST", "tasks/{task_id}/cancel"), ("GET", "skills/{skill_name}"),
+                         ("GET", "sessions/{session_id}"), ("GET", "sessions/{session_id}/archives/{archive_id}"),
+                         ("GET", "sessions/{session_id}/tool-results/{tool_result_id}")):  # fmt: skip
+        there = caller.call(method, path.format(**world[whose].theirs))
+        absent = caller.call(method, path.format(**dict.fromkeys(world[whose].theirs, "nothing")))
+        assert there.status_code == absent.status_code == 404, path
+        assert there.json()["error"]["code"] == absent.json()["error"]["code"]
+    taken = caller.call("POST", "resources", json={"temp_file_id": world[whose].theirs["temp_file_id"]})
+    assert taken.status_code == 403
     document = caller.client.get("/openapi.json").json()
     private = f"viking://user/{whose}/memories/{whose}.md"
     for uri in (private, f"viking://user/{whose}", "viking://user"):
         theirs = {
             "uri": uri, "from_uri": uri, "to_uri": "viking://resources/taken.md", "target_uri": uri, "root_uri": uri,
-            "parent": uri, "query": WORD, "pattern": WORD, "session_id": f"session-of-{whose}", "mode": "replace",
+            "parent": uri, "query": WORD, "pattern": WORD, "mode": "replace",
             "content": "overwritten", "account_id": account, "user_id": whose, "q": WORD, "role": "user",
+            **world[whose].theirs,
         }  # fmt: skip
         calls = 0
         for method, path, sent in asked(document, theirs):
@@ -83,6 +107,8 @@ def test_no_route_tells_of_another(world: dict[str, Any], who: str, whose: str, 
             if who != "bob":
                 assert f"{WORD}{account}" not in told, (method, path, sent)
         assert calls > 50
+    assert world[whose].get(f"tasks/{world[whose].theirs['task_id']}")["status"] in {"completed", "running", "pending"}
+    assert world[whose].get(f"skills/skill-of-{whose}")["description"] == f"{WORD}{whose}"
     assert world[whose].get("content/read", uri=private) == f"{WORD}{whose} private"
 
 
@@ -104,6 +130,8 @@ def test_another_account_has_nothing_of_it(world: dict[str, Any]) -> None:
 
 
 def test_counts_are_of_what_one_may_see(world: dict[str, Any]) -> None:
+    # What is written in the background is counted too.
+    world["bob"].post("system/wait", timeout=30)
     before = world["bob"].get("debug/vector/count")["count"]
     for number in range(3):
         world["ann"].write(f"viking://user/ann/memories/more/{number}.md", f"{number} more")

@@ -43,10 +43,10 @@ def started(env: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., tuple
     """A server on a free port, and its address."""
     running: list[subprocess.Popen[str]] = []
 
-    def start(**server: Any) -> tuple[subprocess.Popen[str], str]:
+    def start(dense: dict[str, Any] | None = None, **server: Any) -> tuple[subprocess.Popen[str], str]:
         conf = tmp_path / "ov.conf"
-        words = {"embedding": {"dense": {"provider": "none"}}, "storage": {"workspace": str(tmp_path / "data")}}
-        conf.write_text(json.dumps({**words, "server": server}))
+        told = {"embedding": {"dense": dense or {"provider": "none"}}, "storage": {"workspace": str(tmp_path / "data")}}
+        conf.write_text(json.dumps({**told, "server": server}))
         process = subprocess.Popen(
             [*COMMAND, "--config", str(conf), "--port", "0"], env=env, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -84,6 +84,7 @@ def test_versions_and_wrong_calls(env: dict[str, str]) -> None:
         ({"server": {"workers": 4}}, [], "server.workers"),
         ({"server": {"auth_mode": "oidc"}}, [], "auth_mode"),
         ({"encryption": {"enabled": True}}, [], "encryption.enabled"),
+        ({"embedding": {"dense": {"provider": "opena"}}}, [], "did you mean 'openai'?"),
     ],
 )
 def test_what_must_not_be_started(
@@ -116,35 +117,92 @@ def test_it_serves_and_stops(started: Any) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_while_calls_wait(started: Any, until: Any, number: int) -> None:
-    process, address = started(threads=2)
+def test_it_stops_while_calls_wait(started: Any, number: int) -> None:
     answers: list[Any] = []
+    answered = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        # It takes connections, as far as its queue goes, and never answers.
+        dense = {"provider": "openai", "model": "m", "api_key": "k", "dimension": 8, "timeout": 600}
+        dense["api_base"] = f"http://127.0.0.1:{mute.getsockname()[1]}/v1"
+        process, address = started(dense, threads=2)
+        body = {"uri": "viking://resources/a.md", "content": "zebra", "mode": "create"}
+        assert httpx2.post(f"{address}/api/v1/content/write", json=body, timeout=PATIENCE_S).status_code == 200
+        late = httpx2.post(f"{address}/api/v1/system/wait", json={"timeout": 0.2}, timeout=PATIENCE_S)
+        assert (late.status_code, late.json()["error"]["code"]) == (504, "DEADLINE_EXCEEDED")
 
-    def waits() -> None:
+        def waits() -> None:
+            answers.append(httpx2.post(f"{address}/api/v1/system/wait", json={}, timeout=PATIENCE_S))
+            answered.set()
+
         # A connection that sends half of its request keeps nobody from stopping either.
-        answers.append(httpx2.post(f"{address}/api/v1/system/wait", json={}, timeout=PATIENCE_S))
+        half = socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])))
+        half.sendall(head_of(address) + b"Content-Length: 100\r\n\r\n{")
+        threads = [threading.Thread(target=waits) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        assert not answered.wait(1), answers[0].text
+        began = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 0
+        assert time.monotonic() - began < 12
+        for thread in threads:
+            thread.join()
+        half.settimeout(PATIENCE_S)
+        told = half.recv(65536)
+        half.close()
+    assert told.startswith(b"HTTP/1.1 503")
+    assert b"The server is stopping" in told
+    assert "Traceback" not in process.stderr.read()
+    for answer in answers:
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "UNAVAILABLE")
+        assert "stopping" in answer.json()["error"]["message"]
 
-    half = socket.create_connection((address.split(":")[1].strip("/"), int(address.rsplit(":", 1)[1])))
-    half.sendall(b"POST /api/v1/content/write HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
-    thread = threading.Thread(target=waits)
-    thread.start()
-    until(lambda: bool(answers))
-    began = time.monotonic()
-    process.send_signal(number)
-    assert process.wait(PATIENCE_S) == 0
-    assert time.monotonic() - began < 12
-    thread.join()
-    half.close()
+
+def head_of(address: str) -> bytes:
+    host = address.removeprefix("http://")
+    return f"POST /api/v1/content/write HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n".encode()
 
 
-def test_a_bad_request_line_and_length_are_the_callers_fault(started: Any) -> None:
-    _, address = started()
-    port = int(address.rsplit(":", 1)[1])
+def raw(address: str, request: bytes) -> bytes:
+    """All that a server answers to a request after which it closes."""
+    told = b""
+    with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), timeout=PATIENCE_S) as connection:
+        connection.sendall(request)
+        while piece := connection.recv(65536):
+            told += piece
+    return told
+
+
+def test_what_is_no_request_is_the_callers_fault(started: Any) -> None:
+    process, address = started()
     for length in (b"-1", b"x", b"1, 2", b"99999999999999999999999"):
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as raw:
-            head = b"POST /api/v1/search/find HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
-            raw.sendall(head + length + b"\r\nConnection: close\r\n\r\n{}")
-            assert raw.recv(4096).split()[1].startswith(b"4"), length
+        told = raw(address, head_of(address) + b"Content-Length: " + length + b"\r\nConnection: close\r\n\r\n{}")
+        assert told.split()[1].startswith(b"4"), length
+    for line in (
+        b"GET http://[::1 HTTP/1.1", b"GET /\xff HTTP/1.1", b"GET /a\x00b HTTP/1.1", b"GET / HTTP/9.9", b"\x16\x03\x01\x00",
+        b"CONNECT a:80 HTTP/1.1", b"PRI * HTTP/2.0", b"GET / HTTP/1.1\r\nX : y", b"GET / HTTP/1.1\r\nno header",
+    ):  # fmt: skip
+        told = raw(address, line + b"\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert told.split()[1] in {b"400", b"405"}, line
+        assert b'"INVALID_ARGUMENT"' in told, line
+
+    # Clients that offer HTTP/2 offer it with every request, also with one that has a body.
+    body = json.dumps({"uri": "viking://resources/a.md", "content": "zebra", "mode": "create"}).encode()
+    offer = b"Connection: Upgrade, close\r\nUpgrade: h2c\r\nContent-Length: %d\r\n\r\n" % len(body)
+    assert raw(address, head_of(address) + offer + body).startswith(b"HTTP/1.1 200")
+    with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), timeout=PATIENCE_S) as slowly:
+        offer = b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: %d\r\n\r\n" % len(body)
+        whole = head_of(address) + offer + body.replace(b"a.md", b"b.md")
+        slowly.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for start in range(0, len(whole), 7):
+            slowly.sendall(whole[start : start + 7])
+        assert slowly.recv(65536).startswith(b"HTTP/1.1 200")
+    for name in ("a", "b"):
+        read = httpx2.get(f"{address}/api/v1/content/read", params={"uri": f"viking://resources/{name}.md"})
+        assert read.json()["result"] == "zebra"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE_S) == 0
+    assert process.stderr.read() == ""
 
 
 def test_init_writes_what_the_server_takes_and_never_overwrites(env: dict[str, str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -136,3 +137,70 @@ def test_a_fault_tells_nothing(services: Any, caplog: Any) -> None:
     assert "X-Request-ID" in answer.headers
     assert "secret" in caplog.text
     assert answer.headers["X-Request-ID"]
+
+
+def test_why_a_body_is_no_json(api: Any) -> None:
+    for body, said in (
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"query": "x", "limit": ' + b"9" * 5_000 + b"}", "too many digits"),
+        (b'{"query": "\xff"}', "not UTF-8: invalid start byte at byte 11"),
+    ):
+        assert said in api.call("POST", "search/find", content=body, headers=JSON).json()["error"]["message"]
+
+
+def test_a_compressed_body_is_not_unpacked(api: Any) -> None:
+    packed = gzip.compress(b'{"query": "' + b"x" * 5_000_000 + b'"}')
+    for path in ("search/find", "resources/temp_upload"):
+        answer = api.call("POST", path, content=packed, headers={**JSON, "Content-Encoding": "gzip"})
+        assert refusal(answer) == (415, "INVALID_ARGUMENT")
+    plain = api.call("POST", "search/find", content=b'{"query": "x"}', headers={**JSON, "Content-Encoding": "identity"})
+    assert plain.status_code == 200
+
+
+def test_many_parts_in_another_encoding(api: Any) -> None:
+    text = '["\\"",' + "[]," * (MAX_STRUCTURE // 2) + '"x"]'
+    assert refusal(api.call("POST", "search/find", content=text.encode("utf-16"), headers=JSON))[0] == 413
+
+
+def test_what_other_tools_write_is_read(api: Any) -> None:
+    """A byte order mark, the wide encodings, and of two members of one name the last, as everywhere in JSON."""
+    plain = '{"query": "x"}'
+    for body in (plain.encode("utf-8-sig"), plain.encode("utf-16"), b'{"query": 3, "query": "x"}', b' {"query":"x"}\n'):
+        assert api.call("POST", "search/find", content=body, headers=JSON).status_code == 200
+
+
+def test_an_identifier_that_is_none(api: Any) -> None:
+    for name in ("X-OpenViking-User", "X-OpenViking-Account", "X-OpenViking-Actor-Peer"):
+        for value in ("a" * 129, "a" * 5_000, "..", "../x", "a/b", "a\\b", "é", "a b", "a@b@c", "a:b"):
+            answer = api.call("POST", "search/find", json={"query": "x"}, headers={name: value.encode("latin-1")})
+            assert refusal(answer) == (400, "INVALID_ARGUMENT"), (name, value)
+            assert "/accounts/" not in answer.text
+
+
+def test_a_header_that_is_there_twice(api: Any, tenants: Any) -> None:
+    key = tenants("acme", "ann").headers["X-API-Key"]
+    keys = tenants("acme", "bob").client
+    for client, name, value in (
+        (api.client, "X-OpenViking-User", "a"), (api.client, "X-Request-ID", "a"), (keys, "X-API-Key", key),
+        (keys, "Authorization", f"Bearer {key}"),
+    ):  # fmt: skip
+        assert client.get("/api/v1/fs/ls?uri=viking://", headers={name: value}).status_code == 200
+        twice = client.get("/api/v1/fs/ls?uri=viking://", headers=[(name, value), (name, value)])
+        assert refusal(twice) == (400, "INVALID_ARGUMENT")
+
+
+def test_a_name_does_not_break_the_header_that_tells_it(api: Any) -> None:
+    for name in ('a";x=y.md', "a\u202eb.md", "é\u0301.md", "a;b=c.md", "%0d%0a.md", "'.md"):
+        api.write(f"viking://resources/{name}", "x")
+        answer = api.call("GET", "content/download", params={"uri": f"viking://resources/{name}"})
+        told = answer.headers["Content-Disposition"]
+        assert answer.content == b"x"
+        assert told.isascii()
+        assert told.isprintable()
+        assert told.count('"') in {0, 2} or '\\"' in told, told
+
+
+def test_an_address_that_is_not_utf_8(api: Any) -> None:
+    for address in ("fs/ls?uri=viking://resources/%ff", "fs/ls?uri=viking://resources/%ED%A0%80", "sessions/%c0%af"):
+        assert refusal(api.client.get(f"/api/v1/{address}")) == (400, "INVALID_ARGUMENT")
+    assert refusal(api.client.get("/api/v1/fs/ls?uri=viking://resources/%EF%BF%BD")) == (404, "NOT_FOUND")

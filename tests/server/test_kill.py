@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 FILES = 300
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.mark.slow
@@ -36,3 +39,12 @@ def test_an_import_is_carried_on_after_a_kill(
     audit = api.post("system/consistency", uri="viking://")
     assert (audit["ok"], audit["problems"]) == (True, [])
     assert api.post("resources", temp_file_id=unused, wait=True)["root_uri"] == "viking://resources/later"
+
+
+@pytest.mark.slow
+def test_nothing_acknowledged_is_lost_in_mixed_load() -> None:
+    argv = [sys.executable, str(BENCHMARKS / "endurance.py"), "--minutes", "0.1", "--every", "3"]
+    ended = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "**wrong or lost** | **0**" in ended.stdout
+    assert "kills and restarts | 2 |" in ended.stdout

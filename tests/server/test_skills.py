@@ -88,7 +88,7 @@ def test_a_zip_replaces_all_files_and_one_without_a_skill_is_refused(api: Any, z
     assert {one["path"] for one in api.get("skills/s")["files"]} == {"SKILL.md", "new.md"}
     for bad in (zipped({"a.md": "x"}), b"no zip", zipped({"SKILL.md": "---\nname: ../x\n---\n"})):
         status, _ = api.refused("skills", temp_file_id=api.upload(bad, "s.zip"))
-        assert 400 <= status <= 500
+        assert status == 400
     assert [one["name"] for one in api.get("skills")["skills"]] == ["s"]
 
 
@@ -101,3 +101,18 @@ def test_users_see_their_own_and_the_shared_ones(tenants: Any) -> None:
     assert bob.call("GET", "skills/private").status_code == 404
     assert bob.refused("skills", data=SKILL.format("x", "d"), target_uri="viking://user/alice/skills")[0] == 403
     assert eve.get("skills")["total"] == 0
+
+
+def test_an_upload_is_listed_without_being_used_up(api: Any, zipped: Any) -> None:
+    files = {"pack/one/SKILL.md": SKILL.format("one", "d"), "pack/two/SKILL.md": SKILL.format("two", "d")}
+    upload = api.upload(zipped(files), "pack.zip")
+    for _ in range(2):
+        listed = api.post("skills", temp_file_id=upload, list_only=True)
+        assert [one["name"] for one in listed["skills"]] == ["one", "two"]
+    assert api.get("skills")["total"] == 0
+    chosen = api.post("skills", temp_file_id=upload, list_only=True, skills=["two"])
+    assert [one["name"] for one in chosen["skills"]] == ["two"]
+    assert api.post("skills", temp_file_id=upload)["total"] == 2
+    # Now it is used up.
+    assert api.refused("skills", temp_file_id=upload, list_only=True)[0] == 403
+    assert api.refused("skills", temp_file_id=api.upload(b"no zip", "s.zip"), list_only=True)[0] == 400

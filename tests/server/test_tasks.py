@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from openviking.model.identity import Identity
+
+ROOT = Identity(account="default", user="default", role="root")
 
 
 def test_an_import_is_a_task(api: Any, until: Any) -> None:
@@ -44,3 +49,24 @@ def test_nobody_sees_the_tasks_of_another(tenants: Any) -> None:
         assert other.get("tasks") == []
         assert other.call("GET", f"tasks/{task}").status_code == 404
         assert other.call("POST", f"tasks/{task}/cancel").status_code == 404
+
+
+def test_an_import_that_is_cancelled_while_it_waits_leaves_nothing(idle: Any, place: Path) -> None:
+    api, services = idle
+    added = api.post("resources", temp_file_id=api.upload(b"# Zebra\n", "zebra.md"), wait=False)
+    assert api.get("fs/stat", uri=added["root_uri"])["isDir"]
+    assert api.post(f"tasks/{added['task_id']}/cancel")["status"] == "cancelled"
+    api.post("system/wait", timeout=30)
+    assert api.call("GET", "fs/stat", params={"uri": added["root_uri"]}).status_code == 404
+    assert [path for path in place.glob("accounts/*/uploads/*") if path.is_file()] == []
+    assert services.tasks.get(ROOT, added["task_id"])["status"] == "cancelled"
+
+
+def test_what_was_there_before_stays_when_its_update_is_cancelled(idle: Any) -> None:
+    api, _ = idle
+    target = "viking://resources/zebra"
+    api.add(b"# Zebra\n", "zebra.md", to=target)
+    added = api.post("resources", temp_file_id=api.upload(b"# New\n", "zebra.md"), to=target, wait=False)
+    api.post(f"tasks/{added['task_id']}/cancel")
+    api.post("system/wait", timeout=30)
+    assert "Zebra" in api.get("content/read", uri=f"{target}/zebra.md")

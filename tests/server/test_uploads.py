@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from openviking.clock import now_ms
-from openviking.errors import InvalidArgumentError, PermissionDeniedError
+from openviking.config.settings import EmbeddingSettings, Settings, UploadSettings
+from openviking.errors import InvalidArgumentError, PermissionDeniedError, ResourceExhaustedError
 from openviking.model.identity import Identity
 from openviking.model.task import NewTask
-from openviking.service import uploads as kept
+from openviking.server.app import create_app
+from openviking.service.authentication import Rules
 from openviking.service.services import Services
 from openviking.service.task_run import with_task
-from openviking.service.uploads import EXPIRY_MS, Uploads
+from openviking.service.uploads import Uploads
 from openviking.store.jobs import NewJob
 
+EXPIRY_MS = 12 * 3_600_000
 WHO = Identity(account="default", user="default", role="root")
 
 
@@ -76,15 +80,15 @@ def test_a_form_that_ends_early_leaves_nothing(api: Any, place: Path) -> None:
     assert files(place) == []
 
 
-def test_a_token_is_not_of_this_version(api: Any) -> None:
+def test_a_token_that_nobody_gave_is_refused(api: Any) -> None:
     answer = api.call("POST", "resources/temp_upload?token=x", files={"file": ("a.md", b"x")})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "UNIMPLEMENTED")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "PERMISSION_DENIED")
 
 
 def test_a_file_over_the_limit_is_refused_and_leaves_nothing(
-    api: Any, place: Path, monkeypatch: pytest.MonkeyPatch
+    api: Any, services: Services, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "MAX_BYTES", 3_000_000)
+    monkeypatch.setattr(services.uploads, "settings", UploadSettings(max_bytes=3_000_000))
     api.upload(b"x" * 3_000_000)
     there = files(place)
     answer = api.call("POST", "resources/temp_upload", files={"file": ("a.md", b"x" * 3_000_001)})
@@ -244,7 +248,7 @@ def test_a_sweep_leaves_what_a_task_is_to_import(services: Services, api: Any) -
 @pytest.mark.usefixtures("api")
 def test_the_service_refuses_too_much_piece_by_piece(services: Services, place: Path) -> None:
     incoming = services.uploads.begin(WHO, None)
-    incoming._size = kept.MAX_BYTES
+    incoming._size = services.uploads.settings.max_bytes
     with pytest.raises(InvalidArgumentError):
         incoming.write(b"x")
     incoming.abandon()
@@ -261,3 +265,58 @@ def test_what_a_removed_user_sent_is_removed(services: Services, place: Path) ->
     assert services.uploads.forget("default", "ann") == 1
     assert len(files(place)) == 2
     assert services.uploads.find(WHO, upload.id).size == 1
+
+
+@pytest.mark.usefixtures("api")
+def test_only_so_many_of_a_user_wait(services: Services, place: Path) -> None:
+    def send(user: str, size: int = 10) -> str:
+        incoming = uploads.begin(Identity("default", user, "user"), "a.md")
+        incoming.write(b"x" * size)
+        return incoming.finish().id
+
+    accounts = services.tenancy.accounts
+    uploads = Uploads(accounts, settings=UploadSettings(max_waiting=3, max_waiting_bytes=1000))
+    sent = [send("ann") for _ in range(3)]
+    with pytest.raises(ResourceExhaustedError, match="3 uploads of yours with 30 bytes wait"):
+        send("ann")
+    assert len(files(place)) == 6
+    send("bob", 999)
+    send("bob", 10)
+    with pytest.raises(ResourceExhaustedError, match="1,009 bytes"):
+        send("bob")
+    uploads.remove(uploads.take(Identity("default", "ann", "user"), sent[0], "task"))
+    send("ann")
+    later = Uploads(accounts, lambda: now_ms() + EXPIRY_MS + 1, settings=uploads.settings)
+    later.begin(Identity("default", "ann", "user"), "a.md").abandon()
+
+
+@pytest.mark.usefixtures("api")
+def test_a_disk_that_is_nearly_full_takes_no_more(
+    services: Services, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openviking.service.uploads.RESERVE_BYTES", 1 << 60)
+    incoming = services.uploads.begin(WHO, "a.md")
+    with pytest.raises(ResourceExhaustedError, match="no room"):
+        incoming.write(b"x")
+    incoming.abandon()
+    assert files(place) == []
+
+
+def test_limits_are_configured(place: Path) -> None:
+    settings = Settings(
+        path=place,
+        workers=0,
+        embedding=EmbeddingSettings(provider="none"),
+        uploads=UploadSettings(default_mode="shared", max_bytes=100, ttl_seconds=60),
+    )
+    services = Services(settings, Rules.of(None, None, "127.0.0.1"))
+    with TestClient(create_app(services)) as client:
+        files = {"file": ("a.md", b"x" * 100)}
+        sent = client.post("/api/v1/resources/temp_upload", files=files).json()["result"]["temp_file_id"]
+        assert sent.startswith("shared_")
+        refused = client.post("/api/v1/resources/temp_upload", files={"file": ("a.md", b"x" * 101)})
+        assert (refused.status_code, "100 bytes" in refused.text) == (400, True)
+        assert services.uploads.find(WHO, sent).size == 100
+        later = Uploads(services.tenancy.accounts, lambda: now_ms() + 61_000, settings=settings.uploads)
+        with pytest.raises(PermissionDeniedError):
+            later.find(WHO, sent)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openviking import OpenViking
-from openviking.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+from openviking.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError, NotFoundError
 from openviking.model.identity import Identity
 from openviking.store.batch import MakeDirectory
 
@@ -33,6 +33,19 @@ def test_a_move_onto_what_exists(ov: OpenViking) -> None:
         ov.mv(f"{ROOT}/none.md", f"{ROOT}/c.md")
     assert ov.mv(f"{ROOT}/a.md", f"{ROOT}/a.md")["to"] == f"{ROOT}/a.md"
     assert ov.read(f"{ROOT}/a.md") == "one"
+
+
+def test_a_copy_leaves_the_source(ov: OpenViking) -> None:
+    ov.write(f"{ROOT}/d/a.md", "one", "create")
+    ov.set_tags(f"{ROOT}/d/a.md", ["k=v"])
+    assert ov.cp(f"{ROOT}/d/a.md", f"{ROOT}/d/b.md") == {"from": f"{ROOT}/d/a.md", "to": f"{ROOT}/d/b.md"}
+    assert (ov.read(f"{ROOT}/d/b.md"), ov.attrs(f"{ROOT}/d/b.md")["attrs"]["tags"]) == ("one", ["k=v"])
+    with pytest.raises(FailedPreconditionError, match="is a directory"):
+        ov.cp(f"{ROOT}/d", f"{ROOT}/e")
+    ov.cp(f"{ROOT}/d", f"{ROOT}/e", recursive=True)
+    assert ov.read(f"{ROOT}/e/b.md") == ov.read(f"{ROOT}/d/a.md") == "one"
+    with pytest.raises(AlreadyExistsError):
+        ov.cp(f"{ROOT}/d/a.md", f"{ROOT}/d/b.md")
 
 
 def test_a_directory_that_appears_meanwhile_gives_the_same_error(

@@ -222,6 +222,25 @@ def test_a_store_opens_and_writes_without_its_model(opened: Callable[..., OpenVi
 # --- I13, and what the stub is asked for -----------------------------------------------------------------------------
 
 
+def test_the_status_asks_a_service_that_has_not_answered_yet(
+    opened: Callable[..., OpenViking], stub: StubModels
+) -> None:
+    first = opened(dimension=64)
+    filled(first, 2)
+    first.wait_processed(PATIENCE_S)
+    first.close()
+    again = opened(dimension=64)
+    before = len(stub.calls)
+    assert again.status()["embedding"]["state"] == again.status()["embedding"]["state"] == "ready"
+    assert len(stub.calls) == before + 1
+    again.close()
+    stub.behave(status=503)
+    told = opened(dimension=64).status()["embedding"]
+    assert told["state"] == "failing"
+    assert told["have"] == told["of"] > 0
+    assert told["error"]
+
+
 def test_one_bad_document_does_not_sink_the_batch(
     opened: Callable[..., OpenViking], stub: StubModels, tmp_path: Path
 ) -> None:
@@ -292,8 +311,8 @@ def test_the_model_of_a_service_is_none_of_the_builtin_one(tmp_path: Path, place
 
 def test_what_has_no_effect_is_logged_once(tmp_path: Path, place: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "ov.conf"
-    path.write_text('{"rerank": {"provider": "x"}, "retrieval": {"hotness_alpha": 0.1}}')
-    warning = f"{path}: without effect in this version: rerank, retrieval.hotness_alpha"
+    path.write_text('{"memory": {"provider": "x"}, "code": {"x": 1}}')
+    warning = f"{path}: without effect in this version: code, memory"
     for _ in range(2):
         with OpenViking(place, config=path, workers=0, embedder="none") as ov:
             assert ov.status()["warnings"] == [warning]

@@ -300,6 +300,15 @@ def test_long_outputs_are_kept_beside_their_messages(world: Any) -> None:
     for wrong in ({"limit": -2}, {"offset": -1}):
         with pytest.raises(InvalidArgumentError):
             world.sessions.tool_result(ALICE, "s", rid, **wrong)
+    for field, value in (
+        ("limit", 0),
+        ("limit", 1_001),
+        ("limit", True),
+        ("context_chars", -1),
+        ("context_chars", 5_001),
+    ):
+        with pytest.raises(InvalidArgumentError, match=field):
+            world.sessions.search_tool_result(ALICE, "s", rid, "x", **{field: value})
     for ask in (world.sessions.tool_result, lambda *a: world.sessions.search_tool_result(*a, "x")):
         with pytest.raises(NotFoundError):
             ask(ALICE, "s", "tr_none")

@@ -237,6 +237,7 @@ def test_levels_show_more_and_more(world: Any) -> None:
         (text("greet", "d" * 1_025), {}, [], ["description_max_length"]),
         (text("greet", "d" * 1_024, "x\n" * 501), {"strict": True}, [], ["body_max_lines"]),
         (text("greet", "d", "x\n" * 500), {}, [], []),
+        ({"name": "greet", "description": "d", "content": "half \ud800"}, {}, ["yaml_format"], []),
     ],
 )  # fmt: skip
 def test_every_rule_is_checked(world: Any, data: Any, options: Any, errors: list[str], warnings: list[str]) -> None:

@@ -24,6 +24,7 @@ DEFAULTS = Connections.__init__.__kwdefaults__ or {}
 
 BEFORE_VECTORS = """
 DROP TABLE models; DROP TABLE vectors; DROP TABLE pending; DROP TABLE loose; DROP INDEX passages_hash;
+DROP TRIGGER watches_end; DROP TABLE watches; ALTER TABLE sources DROP COLUMN state; ALTER TABLE nodes DROP COLUMN active_count;
 DROP TRIGGER tasks_run; DROP TRIGGER tasks_wait; DROP TRIGGER tasks_fail; DROP TRIGGER tasks_end; DROP TABLE tasks;
 DROP TABLE sessions; DROP TABLE session_messages; DROP TABLE session_client_ids; DROP TABLE session_archives;
 DROP TABLE session_tool_results; DROP TABLE session_uses;

@@ -104,7 +104,8 @@ def test_records_are_text_files_that_are_not_hidden_and_two_sidecars(tree: Accou
         }
         assert view.search(words("hidden"), Scope(), 10) == []
         seen = next(one.seen for one in view.dirty(10) if one.path == "resources/d/e")
-    tree.apply([PutSidecars("resources/d/e", seen, "short", "long", "extractive", (), ())])
+    passages = put("resources/s.md", "short").content.passages
+    tree.apply([PutSidecars("resources/d/e", seen, "short", "short", "extractive", passages, passages)])
     with tree.read() as view:
         assert view.count_records("resources/d") == 4
         assert [(node.path, level) for node, level in view.records(Scope(("resources/d/e",)), 100)] == [

@@ -16,6 +16,7 @@ from openviking.ingest.prepare import PathAnalyser, prepare
 from openviking.model.embedding import EmbeddingModel
 from openviking.model.scope import Scope
 from openviking.retrieve.ranking import ranked
+from openviking.retrieve.recall import Recall
 from openviking.store.batch import PutFile
 from openviking.store.port import Query, QueryVector
 from openviking.store.sqlite.account import SqliteStore
@@ -52,7 +53,7 @@ def listed(store: SqliteStore, query: Query, limit: int) -> list[tuple[str, floa
     """The list that a find gives: path, score and passage."""
     with store.read() as view:
         view.coverage(MODEL.fingerprint, FILES)
-        best = ranked(view, query, phrases(()), FILES, limit, 0.0)
+        best = ranked(Recall(view, query, phrases(())), FILES, limit, 0.0)
     return [(one.candidate.node.path, one.score, one.candidate.start) for one in best if one.duplicate_of is None]
 
 

@@ -233,12 +233,14 @@ def test_bad_pages_are_refused(server: Any) -> None:
 
 def test_settings_are_kept_and_checked(server: Any) -> None:
     admin = server.tenancy.admin
-    server.account("acme", settings={"agent_evolution": {"enabled": True}})
+    server.account("acme", settings={"agent_evolution": {"enabled": False}})
     assert admin.account_settings(ROOT, "acme") == {
         "account_id": "acme",
-        "settings": {"agent_evolution": {"enabled": True}},
-        "overrides": {"agent_evolution": {"enabled": True}},
+        "settings": {"agent_evolution": {"enabled": False}},
+        "overrides": {"agent_evolution": {"enabled": False}},
     }
+    with pytest.raises(UnimplementedError):
+        admin.change_account_settings(ROOT, "acme", {"agent_evolution": {"enabled": True}})
     admin.change_account_settings(ROOT, "acme", {"agent_evolution": {"enabled": False}})
     assert admin.account_settings(ROOT, "acme")["settings"] == {"agent_evolution": {"enabled": False}}
     server.account("beta")

@@ -18,6 +18,7 @@ MAX_ANSWER_BYTES: Final = 512 * 1024 * 1024
 """More than this is not taken into memory; a file of any size can be downloaded to disk."""
 
 _SHOWN: Final = 200
+_ELSEWHERE: Final = frozenset({400, 404, 405, 406, 415, 501})
 _profile_log: Final = logging.getLogger("openviking_sdk.profile")
 
 
@@ -76,11 +77,12 @@ def _error(
     message = error.get("message")
     kind = error_class(code, head.status)
     if not message:
-        shown = content[:_SHOWN].decode("utf-8", "replace").strip()
+        shown = _line(content)
         what = f"{call.method} {settings.url}{call.path} answered {head.status}"
-        if head.status < 400:
+        if head.status < 400 or (envelope is None and head.status in _ELSEWHERE):
+            # Proxies have statuses of their own, such as 403 or 502; these come of an address where something else is.
             kind = InternalError
-            what += ", which is no answer of an OpenViking server; is the url right?"
+            what = f"What answers at {settings.url} is no OpenViking server ({what}); is the url right?"
         message = f"{what}: {shown}" if shown else what
     return code, kind(
         str(message),
@@ -90,6 +92,12 @@ def _error(
         request_id=head.headers.get("X-Request-ID"),
         retry_after=_seconds(head.headers.get("Retry-After")),
     )
+
+
+def _line(content: bytes) -> str:
+    """The beginning of a text on one line; nothing of a page, which is for browsers."""
+    text = content[:_SHOWN].decode("utf-8", "replace").strip()
+    return "" if text.startswith("<") else " ".join(text.split())
 
 
 def _seconds(text: str | None) -> float | None:

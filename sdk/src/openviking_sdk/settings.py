@@ -18,6 +18,7 @@ from openviking_sdk.errors import InvalidArgumentError
 DEFAULT_URL: Final = "http://127.0.0.1:1933"
 DEFAULT_TIMEOUT_S: Final = 60.0
 CONFIG_FILE_VARIABLE: Final = "OPENVIKING_CLI_CONFIG_FILE"
+MAX_CONFIG_BYTES: Final = 1_000_000
 
 _UPLOAD_KEYS: Final = frozenset(("ignore_dirs", "include", "exclude", "mode"))
 _KEYS: Final = frozenset(
@@ -77,8 +78,8 @@ def resolved(
     value of the wrong kind (contract/core.md §3.19, §5.6).
     """
     environ = os.environ if environ is None else environ
-    file = _config_file(environ)
-    conf = _read(file)
+    file = config_file(environ)
+    conf = read_config(file)
     where = str(file)
 
     def chosen(argument: str | None, variable: str, *keys: str) -> str | None:
@@ -103,14 +104,25 @@ def resolved(
     )
 
 
-def _config_file(environ: Mapping[str, str]) -> Path:
+def config_file(environ: Mapping[str, str]) -> Path:
+    """The file that the settings are read from, whether there is one or not."""
     named = environ.get(CONFIG_FILE_VARIABLE)
     return Path(named).expanduser() if named else Path("~/.openviking/ovcli.conf").expanduser()
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read_config(file: Path) -> dict[str, Any]:
+    """What an ``ovcli.conf`` says, key by key; nothing if it does not exist.
+
+    Raises `InvalidArgumentError` for what is no JSON object, an unknown key, and two keys that mean the same. Values are
+    checked by `resolved`.
+    """
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            data = opened.read(MAX_CONFIG_BYTES + 1)
+        if len(data) > MAX_CONFIG_BYTES:
+            raise InvalidArgumentError(f"{file} has more than {MAX_CONFIG_BYTES:,} bytes; is it the right file?")
+        # Some editors begin what they save as UTF-8 with a mark that says so.
+        text = data.decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -119,6 +131,8 @@ def _read(file: Path) -> dict[str, Any]:
         conf = json.loads(text) if text.strip() else {}
     except ValueError as error:
         raise InvalidArgumentError(f"{file} is no JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidArgumentError(f"{file} is nested too deeply") from error
     if not isinstance(conf, dict):
         raise InvalidArgumentError(f"{file} must hold a JSON object, not {type(conf).__name__}")
     _refuse_unknown(conf, _KEYS, str(file))
@@ -141,7 +155,8 @@ def _refuse_unknown(conf: Mapping[str, Any], known: frozenset[str], where: str) 
 def _text(conf: Mapping[str, Any], key: str, where: str) -> str:
     value = conf[key]
     if not isinstance(value, str):
-        raise InvalidArgumentError(f"{where}: {key} must be a string, not {value!r}")
+        # The value itself may be a key.
+        raise InvalidArgumentError(f"{where}: {key} must be a string, not {type(value).__name__}")
     return value
 
 
@@ -180,7 +195,8 @@ def _url(url: str) -> str:
         raise InvalidArgumentError(f"url {url!r} can't be read: {error}") from error
     if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_a_number:
         raise InvalidArgumentError(f"url must begin with http:// or https:// and name a host, not {url!r}")
-    return url.rstrip("/")
+    # The paths of the routes begin with it themselves.
+    return url.rstrip("/").removesuffix("/api/v1")
 
 
 def header_value(name: str, value: str | None) -> str | None:
@@ -193,7 +209,7 @@ def header_value(name: str, value: str | None) -> str | None:
 def _headers(conf: Mapping[str, Any], where: str) -> dict[str, str]:
     value = conf.get("extra_headers") or conf.get("extra_header") or {}
     if not isinstance(value, dict):
-        raise InvalidArgumentError(f"{where}: extra_headers must be an object of strings, not {value!r}")
+        raise InvalidArgumentError(f"{where}: extra_headers must be an object of strings, not {type(value).__name__}")
     return _checked_headers(value)
 
 

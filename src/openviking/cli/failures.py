@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openviking.cli.output import write_json
 from openviking.cli.screen import Screen
+from openviking.uri import SCHEME
 
 if TYPE_CHECKING:
     from openviking.cli.options import Invocation
@@ -30,8 +31,9 @@ def report(
         error = {"ok": False, "error": {"code": code, "message": message, "details": details or {}}}
         write_json(screen, error, None if invocation.is_compact else 2)
         return
-    files = [str(name) for name in (details or {}).get("unsupported_files", [])]
-    advice = [*(f"not supported: {name}" for name in files), *(hints or [])]
+    files = (details or {}).get("unsupported_files")
+    advice = [f"not supported: {name}" for name in files] if isinstance(files, list) else []
+    advice += hints or []
     if not screen.is_terminal:
         screen.line(f"error: {message}")
         for line in advice:
@@ -57,22 +59,40 @@ def interrupted(invocation: Invocation) -> None:
         screen.line((invocation.interrupted, "warn"), wrap=True)
 
 
+WAITS: Final = frozenset({"wait", "timeout"})
+"""The options of a command after which something goes on: what is done of it stays."""
+
+
 def suggestions(invocation: Invocation, code: str, details: dict[str, Any]) -> list[str]:
-    """The commands that may help after an error of the store, ready to be pasted into a shell."""
+    """The commands that may help after an error of the store, ready to be pasted into a shell.
+
+    What repeats the call is made of the call itself: a hint never does something else than what was wanted.
+    """
     resource = str(details.get("resource") or details.get("uri") or "")
-    line = invocation.command_line
-    if code == "NOT_FOUND" and details.get("type") in {"file", "directory", "node"} and "/" in resource.rstrip("/"):
-        parent = resource.rstrip("/").rpartition("/")[0]
-        return [f"try: {line('ls', parent if not parent.endswith('/') else parent + '/')}"]
-    if details.get("type") == "OpenViking data":
+    kind = str(details.get("type"))
+    line, ran = invocation.command_line, invocation.ran
+    if code == "NOT_FOUND" and kind in {"file", "directory", "node"} and resource.startswith(SCHEME):
+        hints = [f"try: {line('ls', _parent(resource))}"]
+        if ran is not None and ran.name == ("write",):
+            hints.insert(0, f"to make it: {invocation.again(without=('append',), mode='create')}")
+        return hints
+    if kind == "OpenViking data":
         there = replace(invocation, path=resource)
         return [f"add something first: {there.command_line('add-resource', 'FOLDER')}"]
     if code == "INVALID_URI":
         return [f"try: {line('ls')}"]
     if details.get("expected_flag") == "recursive":
-        return [f"try: {line('rm', '--recursive', resource)}"]
+        return [f"try: {invocation.again(recursive=True)}"] if ran is not None and ran.takes("recursive") else []
     if details.get("expected") == "file" and details.get("actual") == "directory":
         return [f"try: {line('overview', resource)}", f"try: {line('ls', resource)}"]
-    if "missing" in details or code == "DEADLINE_EXCEEDED":
-        return [f"what is done stays; try: {line('wait')}"]
-    return []
+    if code == "UNAUTHENTICATED":
+        return [f"the key comes from --api-key, $OPENVIKING_API_KEY or ovcli.conf; try: {line('config', 'show')}"]
+    if isinstance(task := details.get("task_id"), str) and code == "DEADLINE_EXCEEDED":
+        return [f"it goes on; to see how far it is: {line('task', 'status', task)}"]
+    goes_on = code == "DEADLINE_EXCEEDED" and ran is not None and any(ran.takes(one) for one in WAITS)
+    return [f"what is done stays; try: {line('wait')}"] if "missing" in details or goes_on else []
+
+
+def _parent(uri: str) -> str:
+    """The directory of an address, the root for a scope."""
+    return SCHEME + uri.removeprefix(SCHEME).strip("/").rpartition("/")[0]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     import click
 
+    from openviking.cli.options import Invocation
+
 
 def run() -> None:
     """Run the command that the arguments of this process name, and exit with its status."""
@@ -56,7 +58,7 @@ def _call(arguments: Sequence[str]) -> int:
 
     from openviking.cli import failures
     from openviking.cli.options import Invocation
-    from openviking.cli.program import AbsentCommandError, complete, completion_instruction, program
+    from openviking.cli.program import complete, completion_instruction, program
     from openviking.errors import OpenVikingError
 
     if instruction := completion_instruction():
@@ -64,7 +66,7 @@ def _call(arguments: Sequence[str]) -> int:
     if not arguments:
         print(program.get_help(click.Context(program, info_name="ov", **program.context_settings)), file=sys.stderr)
         return failures.EXIT_USAGE
-    invocation = Invocation()
+    invocation = Invocation(default_output=_default_output)
     try:
         with program.make_context("ov", list(arguments), obj=invocation) as context:
             program.invoke(context)
@@ -73,9 +75,15 @@ def _call(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         if invocation.output is None and _wants_json(arguments):
             invocation.output = "json"
-        code = "UNIMPLEMENTED" if isinstance(error, AbsentCommandError) else "INVALID_ARGUMENT"
-        failures.report(invocation, code, error.format_message(), hints=_usage(error))
+        from openviking.cli.connection import ConfigurationError
+
+        wrong = isinstance(error, ConfigurationError)
+        code = "FAILED_PRECONDITION" if wrong else "INVALID_ARGUMENT"
+        failures.report(invocation, code, error.format_message(), hints=[] if wrong else _usage(error))
         return failures.EXIT_USAGE
+    except click.Abort:
+        failures.interrupted(invocation)
+        return failures.EXIT_INTERRUPTED
     except OpenVikingError as error:
         hints = failures.suggestions(invocation, error.code, error.details)
         failures.report(invocation, error.code, error.message, error.details, hints)
@@ -91,11 +99,20 @@ def _call(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the edge: a fault must not show as a traceback
         if invocation.verbose:
             traceback.print_exc()
-        failures.report(
-            invocation, "INTERNAL", f"{type(error).__name__}: {error}", hints=["-v shows where it happened"]
-        )
+        told = f"{type(error).__name__}: {error}"
+        if invocation.asked:
+            # Nothing of it was checked but that it is an answer.
+            told = f"What {invocation.asked} answered is not what is right there ({told})"
+        failures.report(invocation, "INTERNAL", told, hints=["-v shows where it happened"])
         return failures.EXIT_FAILURE
     return 0
+
+
+def _default_output(invocation: Invocation) -> str:
+    """What ``ovcli.conf`` says, read only when it is needed."""
+    from openviking.cli.connection import configured_output
+
+    return configured_output(invocation)
 
 
 def _usage(error: click.ClickException) -> list[str]:

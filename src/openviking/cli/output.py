@@ -6,10 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from openviking.cli.screen import Screen, harmless
+from openviking.cli.screen import Screen, harmless, harmless_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from openviking.cli.options import Invocation
     from openviking.errors import OpenVikingError
@@ -27,16 +27,34 @@ class Output:
         """Write ``value`` as JSON, with ``beside`` next to it in the envelope, or let ``draw`` show it."""
         if not self.invocation.json:
             draw(self.screen)
+            for line in self.invocation.profile_lines:
+                self.remark(line)
+        elif self.invocation.profile_lines:
+            profile = {"status": "ok", "result": wire(value), "profile": self.invocation.profile_lines}
+            self._write_json(profile, None if self.invocation.is_compact else 2)
         elif self.invocation.is_compact:
-            self._write_json({"ok": True, "result": wire(value), **beside}, indent=None)
+            known = {name: one for name, one in beside.items() if one is not None}
+            self._write_json({"ok": True, "result": wire(value), **known}, indent=None)
         else:
             self._write_json(wire(value), indent=2)
 
-    def rows(self, values: dict[str, Any]) -> None:
-        """Write a mapping as JSON, or one line per key."""
-        from openviking.cli.views.cells import rows
+    def rows(self, values: Any) -> None:
+        """Write a mapping as JSON, or one line per key; of a list, a table or a line per element."""
+        from openviking.cli.views.cells import records, rows
 
-        self.result(values, lambda screen: rows(screen, values))
+        if isinstance(values, dict):
+            self.result(values, lambda screen: rows(screen, values))
+        elif isinstance(values, list) and all(isinstance(one, dict) for one in values):
+            self.result(values, lambda screen: records(screen, values))
+        else:
+            self.values(values)
+
+    def table(self, values: Any, columns: Sequence[str], entries: list[Any] | None = None, **beside: Any) -> None:
+        """Write a list as JSON, or a table of these columns; ``entries`` are the rows where ``values`` holds more, ``beside`` as in `result`."""
+        from openviking.cli.views.cells import records
+
+        shown = values if entries is None else entries
+        self.result(values, lambda screen: records(screen, shown, columns), **beside)
 
     def done(self, error: OpenVikingError) -> None:
         """Write what a call did before the wait for what follows from it failed; in JSON the error says it."""
@@ -55,14 +73,19 @@ class Output:
 
         self.result(value, draw)
 
-    def text(self, text: str) -> None:
-        """Write ``text`` as UTF-8 and nothing else; on a terminal made harmless and with an end of its last line."""
+    def text(self, text: str, *, ended: bool = False) -> None:
+        """Write ``text`` as UTF-8 and nothing else; on a terminal made harmless and with an end of its last line.
+
+        With ``ended`` it has that end everywhere: it is no file whose bytes count.
+        """
+        if ended and not self.invocation.json and not text.endswith("\n"):
+            text += "\n"
         if self.invocation.json:
             self.result(text, lambda _: None)
-        elif self.screen.is_terminal:
+        elif self.screen.is_watched:
             self.stream.write(harmless(text) + ("" if not text or text.endswith("\n") else "\n"))
         else:
-            self.data(text.encode())
+            self.data(text.encode(errors="backslashreplace"))  # a server may send half of a surrogate pair
 
     def data(self, data: bytes) -> None:
         """Write bytes as they are."""
@@ -80,12 +103,16 @@ class Output:
         self.stream.flush()
         self.remarks.line((text, style))
 
-    def cut(self, shown: int, total: int, *, offset: int | None = None) -> None:
-        """Say that a list was cut; ``offset`` is where it began, None if the command cannot begin elsewhere."""
+    def cut(self, shown: int, total: int | None, *, offset: int | None = None) -> None:
+        """Say that a list was cut; ``offset`` is where it began, None if the command cannot begin elsewhere.
+
+        ``total`` is None where a server does not tell it.
+        """
         dots = self.remarks.symbol("…", "...")
         way = "use -n" if offset is None else "use -n or --offset"
         begun = f" from {offset}" if offset else ""
-        self.remark(f"{dots} {shown} of {total} shown{begun}; {way}", "warn")
+        whole = f"of {total} shown" if total is not None else "shown, and there are more"
+        self.remark(f"{dots} {shown} {whole}{begun}; {way}", "warn")
 
     def _write_json(self, value: Any, indent: int | None) -> None:
         write_json(self.screen, value, indent)
@@ -94,9 +121,8 @@ class Output:
 def write_json(screen: Screen, value: Any, indent: int | None) -> None:
     """Write JSON and a line end; ASCII only where the stream has no Unicode."""
     separators = (",", ":") if indent is None else None
-    screen.stream.write(
-        json.dumps(value, ensure_ascii=not screen.is_unicode, indent=indent, separators=separators) + "\n"
-    )
+    text = json.dumps(value, ensure_ascii=not screen.is_unicode, indent=indent, separators=separators)
+    screen.stream.write((harmless_json(text) if screen.is_watched else text) + "\n")
 
 
 def wire(value: Any) -> Any:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from openviking.cli.options import Group
-from openviking.config.settings import DEFAULT_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "add-resource": "resources",
     "find": "search",
+    "search": "search",
     "grep": "search",
     "glob": "search",
     "ls": "fs",
@@ -26,14 +26,27 @@ COMMANDS: Final = {
     "mkdir": "fs",
     "rm": "fs",
     "mv": "fs",
+    "cp": "fs",
     "read": "content",
     "abstract": "content",
     "overview": "content",
     "write": "content",
     "get": "content",
     "attrs": "attributes",
+    "skills": "skills",
+    "add-skill": "skills",
+    "session": "sessions",
+    "add-memory": "sessions",
+    "task": "tasks",
+    "reindex": "system",
     "wait": "system",
     "status": "system",
+    "health": "system",
+    "observer": "system",
+    "system": "system",
+    "admin": "admin",
+    "config": "config",
+    "mcp": "mcp",
     "version": "system",
 }
 """Each command and the module of `openviking.cli.commands` that defines it, in the order of the help."""
@@ -43,27 +56,30 @@ ALIASES: Final = {
     "del": "rm",
     "delete": "rm",
     "rename": "mv",
+    "copy": "cp",
     "download": "get",
 }
 
-HIDDEN: Final = {"set-tags": "attributes"}
-
-ABSENT: Final = frozenset(
-    {
-        "add-memory", "add-skill", "admin", "backup", "chat", "compile", "config", "export", "health", "import",
-        "lang", "language", "observer", "privacy", "reindex", "restore", "search", "session", "skills", "snapshot",
-        "system", "task", "tui",
-    }
-)  # fmt: skip
-"""Commands of the documented command line that this version does not have."""
+HIDDEN: Final = {
+    "set-tags": "attributes",
+    "language": "language",
+    "lang": "language",
+    "acl": "absent",
+    "backup": "absent",
+    "chat": "absent",
+    "compile": "absent",
+    "export": "absent",
+    "import": "absent",
+    "privacy": "absent",
+    "restore": "absent",
+    "snapshot": "absent",
+    "tui": "absent",
+}
+"""Commands that the help does not list: other spellings, and what this version does not have."""
 
 
 MEANT: Final = {"add": "add-resource", "cat": "read", "dir": "ls", "move": "mv", "query": "find", "remove": "rm"}
 """What people try, and what it is called here; only said, never done."""
-
-
-class AbsentCommandError(click.UsageError):
-    """A documented command that this version does not have."""
 
 
 class Program(Group):
@@ -89,9 +105,6 @@ class Program(Group):
         """The command that the first argument names; for an unknown one an error that says what was meant."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            if name in ABSENT:
-                hint = " Use 'find'." if name == "search" else ""
-                raise AbsentCommandError(f"The command {name!r} is not part of this version.{hint}", ctx)
             raise click.UsageError(f"No such command {name!r}.{_meant(name, [*COMMANDS, *ALIASES])}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -107,11 +120,11 @@ program = Program(
     "ov",
     help=(
         "Files under viking:// addresses, found again by the passage that answers.\n\n"
-        "This version works on a data directory of this machine, without a server: the one named by --path, by "
-        f"$OPENVIKING_PATH, or {DEFAULT_PATH}."
+        "Works on a data directory of this machine, without a server (--path DIR, $OPENVIKING_PATH), or asks a server "
+        "(--url, $OPENVIKING_URL, ovcli.conf; default: http://127.0.0.1:1933)."
     ),
     epilog=(
-        "Start with: ov add-resource FOLDER, then ov find 'a question'. "
+        "Start with: ov --path data add-resource FOLDER, then ov --path data find 'a question'. "
         'Completion in bash: eval "$(_OV_COMPLETE=bash_source ov)".'
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

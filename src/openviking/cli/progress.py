@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from openviking.cli.screen import harmless
 
@@ -14,7 +14,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openviking.cli.options import Invocation
-    from openviking.model.imports import Progress
+
+
+class Told(Protocol):
+    """How far work is: ``done`` of ``total`` (0 while unknown); ``name`` is what it is at, or what keeps it."""
+
+    @property
+    def stage(self) -> str:
+        """Its name."""
+
+    @property
+    def done(self) -> int:
+        """What is done."""
+
+    @property
+    def total(self) -> int:
+        """All there is to do."""
+
+    @property
+    def name(self) -> str:
+        """Such as the last file."""
 
 
 LABELS: Final = {"working": "other work", "embedding": "vectors"}
@@ -22,8 +41,8 @@ LABELS: Final = {"working": "other work", "embedding": "vectors"}
 
 
 @contextmanager
-def shown_progress(invocation: Invocation, title: str) -> Iterator[Callable[[Progress], None] | None]:
-    """A function that shows a ``Progress`` (stage, done, total), or None if nobody wants to see it."""
+def shown_progress(invocation: Invocation, title: str) -> Iterator[Callable[[Told], None] | None]:
+    """A function that shows a `Told`, or None if nobody wants to see it."""
     watched = sys.stderr.isatty()
     wanted = watched if invocation.progress is None else invocation.progress
     if not wanted:
@@ -38,11 +57,11 @@ def shown_progress(invocation: Invocation, title: str) -> Iterator[Callable[[Pro
 class Counted:
     """Keeps for an interruption how far the vectors are, while it passes what is told to ``show``."""
 
-    def __init__(self, invocation: Invocation, show: Callable[[Progress], None] | None) -> None:
+    def __init__(self, invocation: Invocation, show: Callable[[Told], None] | None) -> None:
         self._invocation = invocation
         self._show = show
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Told) -> None:
         if progress.stage == "embedding":
             self._invocation.interrupted = (
                 f"{progress.done:,} of {progress.total:,} vectors are made and stay; nothing is lost, and this goes on: "
@@ -56,7 +75,7 @@ class _StageLines:
     def __init__(self) -> None:
         self._stage: str | None = None
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Told) -> None:
         if progress.stage != self._stage:
             self._stage = progress.stage
             stage = LABELS.get(progress.stage, progress.stage)
@@ -64,7 +83,7 @@ class _StageLines:
 
 
 @contextmanager
-def _bar(title: str) -> Iterator[Callable[[Progress], None]]:
+def _bar(title: str) -> Iterator[Callable[[Told], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -77,11 +96,11 @@ def _bar(title: str) -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None, pace="")
 
-        def show(progress: Progress) -> None:
+        def show(progress: Told) -> None:
             stage = LABELS.get(progress.stage, progress.stage)
             trouble = f" ({harmless(progress.name)})" if progress.stage == "embedding" and progress.name else ""
             bar.update(
-                task, description=stage + trouble, completed=progress.done, total=progress.total or None,
+                task, description=harmless(stage) + trouble, completed=progress.done, total=progress.total or None,
                 pace=pace.told(progress, time.monotonic()),
             )  # fmt: skip
 
@@ -96,7 +115,7 @@ class Pace:
         self._done = 0
         self._began = 0.0
 
-    def told(self, progress: Progress, now: float) -> str:
+    def told(self, progress: Told, now: float) -> str:
         """Such as ``14/s, 0:01:05 left``; empty while nothing can be said. ``now`` in seconds."""
         if progress.stage != self._stage:
             self._stage, self._done, self._began = progress.stage, progress.done, now

@@ -44,22 +44,30 @@ def harmless(text: str) -> str:
     return text.replace("\r\n", "\n").translate(_UNSAFE)
 
 
+def harmless_json(text: str) -> str:
+    """JSON that means the same, with what `harmless` takes away spelled as ASCII."""
+    return text.translate({code: f"\\u{code:04x}" for code in _UNSAFE if code >= 0x7F})
+
+
 class Screen:
-    """One output stream as a place for lines."""
+    """One output stream as a place for lines: ``is_watched`` on any terminal, ``is_terminal`` on one with styles."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
-        self.is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+        self.is_watched = stream.isatty()
+        self.is_terminal = self.is_watched and os.environ.get("TERM") != "dumb"
         self.is_unicode = (stream.encoding or "").lower().replace("-", "").startswith("utf")
         self._console: Console | None = None
 
     def line(self, *spans: Span, indent: int = 0, wrap: bool = False) -> None:
         """Write one line; ``wrap`` breaks prose at blanks to fit a terminal, anything else stays in one piece.
 
-        On a terminal the text is made `harmless`.
+        On a terminal, a dumb one too, the text is made `harmless`.
         """
         if not self.is_terminal:
             plain = "".join(span if isinstance(span, str) else span[0] for span in spans)
+            if self.is_watched:
+                plain = harmless(plain)
             self.stream.write(" " * indent + plain + "\n")
             return
         if self._console is None:

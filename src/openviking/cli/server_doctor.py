@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from openviking.config.file import find_file, load_settings
-from openviking.config.settings import Settings
+from openviking.config.settings import ChatSettings, RerankSettings, Settings
 from openviking.errors import OpenVikingError
 
 PROBE = "Where does the ferry to the island leave?"
@@ -45,10 +45,15 @@ def findings(
     server = replace(server, host=host or server.host, port=server.port if port is None else port)
     settings = replace(settings, server=server)
     yield "ok", f"configuration: {file or 'none, everything has its default'}", ""
-    if file is not None and file.stat().st_mode & 0o077 and (server.root_api_key or settings.embedding.api_key):
+    if file is not None and file.stat().st_mode & 0o077 and _keys(settings):
         yield "warning", f"configuration: others of this machine can read the keys in {file}", f"chmod 600 {file}"
-    for look in (_address, _disk, _index, _model):
+    for look in (_address, _disk, _index, _model, _chat, _rerank):
         yield from look(settings)
+
+
+def _keys(settings: Settings) -> bool:
+    rerank, models = settings.rerank, (settings.embedding, settings.vlm, settings.query_planner, settings.rerank)
+    return bool(settings.server.root_api_key or rerank.sk or rerank.api_secret or any(one.api_key for one in models))
 
 
 def _address(settings: Settings) -> Iterator[Finding]:
@@ -100,6 +105,7 @@ def _index(settings: Settings) -> Iterator[Finding]:
     from openviking.store.system import Page
 
     quiet = replace(settings, workers=0, embedding=replace(settings.embedding, provider="none"))
+    quiet = replace(quiet, vlm=ChatSettings(), query_planner=ChatSettings(), rerank=RerankSettings())
     with contextlib.closing(Services(quiet, Rules.of("dev", None, "127.0.0.1"))) as services:
         try:
             registered = [one.id for one in services.tenancy.system.accounts(Page())[0]]
@@ -153,3 +159,72 @@ def _called(call: Callable[[], int], settings: Settings) -> Iterator[Finding]:
         return
     taken = time.monotonic() - began
     yield "ok", f"embedding model {name}: answers with {numbers} numbers in {taken:.2f} s", ""
+
+
+def _chat(settings: Settings) -> Iterator[Finding]:
+    """The models that plan queries, called with the prompt of a plan."""
+    if (settings.vlm, settings.query_planner) == (ChatSettings(), ChatSettings()):
+        yield "ok", "chat model: none, queries are not planned", ""
+        return
+    from openviking.providers.chat_selection import chat_of
+    from openviking.retrieve.intent import Conversation, messages_for
+    from openviking.retrieve.intent_answer import NoPlan, read_plan
+
+    prompt = messages_for(Conversation("", (("user", "We want to see the island."),)), PROBE)
+    for section, told in (("vlm", settings.vlm), ("query_planner", settings.query_planner)):
+        if told == ChatSettings():
+            continue
+
+        def call(section: str = section, told: ChatSettings = told) -> str:
+            chat = chat_of(told, section)
+            if chat is None:
+                return ""
+            with contextlib.closing(chat):
+                answer = chat.complete(prompt, timeout=min(max(told.timeout, 10.0), 60.0))
+            try:
+                return f"plans {len(read_plan(answer.text).queries)} queries"
+            except NoPlan as error:
+                return f"answers, but with no plan ({error}); queries stay as they are asked"
+
+        advice = f"Look at {section} in the configuration: address, key, model. Until then queries are not planned."
+        yield from _timed(f"chat model {told.model} ({section})", call, advice)
+
+
+def _rerank(settings: Settings) -> Iterator[Finding]:
+    """The model that orders hits anew, called with two documents."""
+    from openviking.providers.rerank.selection import provider_of, reranker_of
+
+    def call() -> str:
+        reranker = reranker_of(settings.rerank)
+        if reranker is None:
+            return ""
+        with contextlib.closing(reranker):
+            scores = reranker.scores(
+                PROBE,
+                ["The ferry leaves at pier two.", "Bread and butter."],
+                timeout=max(settings.rerank.timeout, 10.0),
+            )
+        return f"gives scores such as {', '.join('none' if one is None else f'{one:.3g}' for one in scores)}"
+
+    try:
+        provider = provider_of(settings.rerank)
+    except OpenVikingError as error:
+        yield "wrong", f"rerank model: {error.message}", ""
+        return
+    if provider == "none":
+        yield "ok", "rerank model: none", ""
+        return
+    advice = "Look at rerank in the configuration: address, key, model. Until then hits keep the order of the search."
+    yield from _timed(f"rerank model ({provider})", call, advice)
+
+
+def _timed(name: str, call: Callable[[], str], advice: str) -> Iterator[Finding]:
+    import time
+
+    began = time.monotonic()
+    try:
+        found = call()
+    except OpenVikingError as error:
+        yield "wrong", f"{name}: {error.message}", advice
+        return
+    yield "ok", f"{name}: {found}, in {time.monotonic() - began:.2f} s", ""

@@ -26,7 +26,7 @@ def init(config: str | None, home: Path, *, env: Mapping[str, str], ask: Ask | N
     """
     file = Path(config or env.get(VARIABLE) or home / ".openviking" / "ov.conf").expanduser()
     if file.exists():
-        raise AlreadyExistsError(str(file), "configuration")
+        raise _there_already(file)
     told = questions(ask or _asked, home)
     write_private(file, json.dumps(told, indent=2) + "\n")
     load_settings(file, env=env, home=home)
@@ -77,10 +77,18 @@ def write_private(file: Path, text: str) -> None:
         with os.fdopen(opened, "w", encoding="utf-8") as out:
             out.write(text)
     except FileExistsError as error:
-        raise AlreadyExistsError(str(file), "configuration") from error
+        raise _there_already(file) from error
     except OSError as error:
         reason = str(error.strerror)
         raise UnavailableError(f"{file} can't be written: {reason}", service="disk", reason=reason) from error
+
+
+def _there_already(file: Path) -> AlreadyExistsError:
+    error = AlreadyExistsError(str(file), "configuration")
+    error.message += (
+        ": nothing is overwritten. Edit it and call openviking-server doctor, or name another with --config"
+    )
+    return error
 
 
 def _choice(ask: Ask, question: str, choices: tuple[str, ...]) -> str:

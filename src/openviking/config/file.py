@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from openviking.config.keys import KEYS, SECTIONS, UNUSED, finite
-from openviking.config.settings import BreakerSettings, EmbeddingSettings, RetrievalSettings, ServerSettings, Settings
+from openviking.config.settings import (
+    BreakerSettings,
+    ChatSettings,
+    EmbeddingSettings,
+    FetchSettings,
+    RerankSettings,
+    RetrievalSettings,
+    ServerSettings,
+    Settings,
+    UploadSettings,
+)
 from openviking.errors import InvalidArgumentError
 from openviking.text import quoted
 
@@ -66,6 +76,11 @@ class _Reader:
             "retrieval": {},
             "vectordb": {},
             "server": {},
+            "uploads": {},
+            "fetch": {},
+            "vlm": {},
+            "query_planner": {},
+            "rerank": {},
         }
         for setting, value in self._walk(self._parsed(env), ""):
             section, _, name = setting.rpartition(".")
@@ -76,7 +91,12 @@ class _Reader:
                 circuit_breaker=self._breaker(held["circuit_breaker"]),
             ),
             retrieval=_retrieval(held["retrieval"], held["vectordb"].get("sparse_weight")),
+            vlm=ChatSettings(**held["vlm"]),
+            query_planner=ChatSettings(**held["query_planner"]),
+            rerank=RerankSettings(**held["rerank"]),
             server=ServerSettings(**held["server"]),
+            uploads=UploadSettings(**held["uploads"]),
+            fetch=FetchSettings(**held["fetch"]),
             file=self._file,
             unused=tuple(self._unused),
         )
@@ -175,9 +195,11 @@ class _Reader:
     def _unknown(self, section: str, name: str) -> NoReturn:
         paths = [*KEYS, *SECTIONS, *UNUSED]
         siblings = {path.rpartition(".")[2]: path for path in paths if path.rpartition(".")[0] == section}
-        anywhere = {path.rpartition(".")[2]: path for path in paths}
+        # Of several the first: most names of models are those of the embedding model.
+        anywhere = {path.rpartition(".")[2]: path for path in reversed(paths)}
         close = difflib.get_close_matches(name[:80], siblings, 1)
-        meant = siblings[close[0]] if close else anywhere.get(name, "")
+        # At the top a whole section is often left out: its key is meant rather than one that is spelled like it.
+        meant = (not section and anywhere.get(name)) or (siblings[close[0]] if close else anywhere.get(name, ""))
         if not meant and (far := difflib.get_close_matches(name[:80], anywhere, 1, cutoff=0.8)):
             meant = anywhere[far[0]]
         path = f"{section}.{name}" if section else name

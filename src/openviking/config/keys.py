@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -45,6 +46,12 @@ def _number(low: float, high: float) -> Check:
     return check
 
 
+def _ratio(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or (value != 0 and not 1 <= value <= 1_000):
+        raise ValueError("0, or a number from 1 to 1000")
+    return float(value)
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text in quotes")  # noqa: TRY004
@@ -60,6 +67,10 @@ def _no_blank(value: Any) -> str:
 def _provider(value: Any) -> str:
     name = str(_no_blank(value)).strip().lower()
     return "builtin" if name == "local" else name
+
+
+def _service(value: Any) -> str:
+    return str(_no_blank(value)).strip().lower()
 
 
 def _visible(value: Any) -> str:
@@ -147,6 +158,24 @@ def _origins(value: Any) -> tuple[str, ...]:
     return tuple(_visible(one) for one in value)
 
 
+def _hosts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ValueError('a list of host names, addresses and networks such as ["wiki.example.org", "10.1.0.0/16"]')  # noqa: TRY004
+    return tuple(_host(one) for one in value)
+
+
+def _host(value: Any) -> str:
+    text = _visible(value).lower().rstrip(".")
+    if re.fullmatch(r"[0-9a-f.:]*[.:][0-9a-f.:]*(?:/[0-9]+)?", text):
+        try:
+            return str(ipaddress.ip_network(text, strict=False))
+        except ValueError:
+            raise ValueError(f"addresses and networks that exist, and {text} does not") from None
+    if not re.fullmatch(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*", text):
+        raise ValueError("names without scheme, port and path, addresses, and networks such as 10.1.0.0/16")
+    return text
+
+
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not is_identifier(value):
         raise ValueError("a name of letters, digits and _ . @ -, with at most one @")
@@ -170,6 +199,41 @@ def _absent(why: str) -> Key:
 
 def _unused(check: Check) -> Key:
     return Key(check, unused=True)
+
+
+def _window(value: Any) -> int:
+    if value == 0 and not isinstance(value, bool):
+        return 0
+    try:
+        return int(_whole(128, 1_000_000)(value))
+    except ValueError:
+        raise ValueError("0 for no limit, or a whole number from 128 to 1000000") from None
+
+
+def _chat(section: str) -> dict[str, Key]:
+    """The keys of a section that names a chat model."""
+    keys = {
+        "provider": Key(_service, f"{section}.provider"),
+        "model": Key(_no_blank, f"{section}.model"),
+        "api_base": Key(_text, f"{section}.api_base"),
+        "api_key": Key(_visible, f"{section}.api_key", secret=True),
+        "temperature": Key(_number(0, 2), f"{section}.temperature"),
+        "timeout": Key(_number(0.05, 3600), f"{section}.timeout"),
+        "max_retries": Key(_whole(0, 10), f"{section}.max_retries"),
+        "max_concurrent": Key(_whole(1, 256), f"{section}.max_concurrent"),
+        "max_tokens": Key(_whole(0, 10_000_000), f"{section}.max_tokens"),
+        "extra_headers": Key(_headers, f"{section}.extra_headers", secret=True),
+        "extra_request_body": Key(_object, f"{section}.extra_request_body", secret=True),
+        "thinking": _unused(_flag),
+        "stream": _unused(_flag),
+        "media": _unused(_object),
+        "backup": Key(_object, secret=True, unused=True),
+        "api_version": _absent(_OTHER_PROTOCOL),
+        "credentials": _absent(_LATER),
+        "failback_timeout_seconds": _absent(_LATER),
+        "failback_request_count": _absent(_LATER),
+    }
+    return {f"{section}.{name}": key for name, key in keys.items()}
 
 
 _LATER: Final = "this version does not have it"
@@ -202,7 +266,7 @@ KEYS: Final[Mapping[str, Key]] = {
     _DENSE + "extra_headers": Key(_headers, "embedding.extra_headers", secret=True),
     _DENSE + "extra_body": Key(_object, "embedding.extra_body", secret=True),
     _DENSE + "threads": Key(_whole(0, 1024), "embedding.threads"),
-    _DENSE + "input": Key(_one_of("text", meaning=", as this version embeds no images")),
+    _DENSE + "input": Key(_one_of("text", "multimodal"), "embedding.input"),
     _DENSE + "api_version": _absent(_OTHER_PROTOCOL),
     _DENSE + "ak": _absent(_OTHER_PROTOCOL),
     _DENSE + "sk": _absent(_OTHER_PROTOCOL),
@@ -216,11 +280,36 @@ KEYS: Final[Mapping[str, Key]] = {
     "embedding.sparse": _absent("the words are indexed without a model"),
     "embedding.hybrid": _absent("the words are indexed without a model"),
     "retrieval.dense_weight": Key(_number(0, 1), "retrieval.dense_weight"),
-    "retrieval.hotness_alpha": _unused(_number(0, 1)),
-    "retrieval.score_propagation_alpha": _unused(_number(0, 1)),
-    "retrieval.enable_intent": _unused(_flag),
-    "retrieval.recall_intent_timeout_s": _unused(_number(0, 3600)),
+    "retrieval.strategy": Key(_one_of("global", "hierarchical"), "retrieval.strategy"),
+    "retrieval.preset": Key(_one_of("classic", "late"), "retrieval.preset"),
+    "retrieval.score_propagation_alpha": Key(_number(0, 1), "retrieval.score_propagation_alpha"),
+    "retrieval.max_convergence_rounds": Key(_whole(1, 1_000), "retrieval.max_convergence_rounds"),
+    "retrieval.global_search_topk": Key(_whole(1, 10_000), "retrieval.global_search_topk"),
+    "retrieval.children_per_directory": Key(_whole(0, 1_000), "retrieval.children_per_directory"),
+    "retrieval.directories_per_round": Key(_whole(1, 64), "retrieval.directories_per_round"),
+    "retrieval.hotness_alpha": Key(_number(0, 1), "retrieval.hotness_alpha"),
+    "retrieval.hotness_half_life_days": Key(_number(0.001, 100_000), "retrieval.hotness_half_life_days"),
+    "retrieval.max_relations": Key(_whole(0, 100), "retrieval.max_relations"),
+    "retrieval.directory_dominance_ratio": Key(_ratio, "retrieval.directory_dominance_ratio"),
+    "retrieval.enable_intent": Key(_flag, "retrieval.enable_intent"),
+    "retrieval.recall_intent_timeout_s": Key(_number(0.05, 3600), "retrieval.recall_intent_timeout_s"),
     "retrieval.recall_rewrite_timeout_s": _unused(_number(0, 3600)),
+    **_chat("vlm"),
+    **_chat("query_planner"),
+    "rerank.provider": Key(_service, "rerank.provider"),
+    "rerank.model": Key(_no_blank, "rerank.model"),
+    "rerank.api_base": Key(_text, "rerank.api_base"),
+    "rerank.api_key": Key(_visible, "rerank.api_key", secret=True),
+    "rerank.api_secret": Key(_visible, "rerank.api_secret", secret=True),
+    "rerank.ak": Key(_visible, "rerank.ak", secret=True),
+    "rerank.sk": Key(_visible, "rerank.sk", secret=True),
+    "rerank.host": Key(_no_blank, "rerank.host"),
+    "rerank.model_name": Key(_no_blank, "rerank.model_name"),
+    "rerank.model_version": Key(_no_blank, "rerank.model_version"),
+    "rerank.timeout": Key(_number(0.05, 3600), "rerank.timeout"),
+    "rerank.threshold": Key(_number(0, 1), "rerank.threshold"),
+    "rerank.max_input_tokens": Key(_window, "rerank.max_input_tokens"),
+    "rerank.extra_headers": Key(_headers, "rerank.extra_headers", secret=True),
     "storage.workspace": Key(_no_blank, "path"),
     "storage.skip_process_lock": _unused(_flag),
     "storage.agfs": _unused(_object),
@@ -249,9 +338,13 @@ KEYS: Final[Mapping[str, Key]] = {
     "server.profile_enabled": Key(_never(_LATER)),
     "server.with_bot": Key(_never(_LATER)),
     "server.bot_api_url": Key(_text),
-    "server.public_base_url": Key(_text),
-    "server.upload_signed_ttl_seconds": Key(_whole(1, 86_400)),
-    "server.temp_upload": Key(_object),
+    "server.public_base_url": Key(_text, "server.public_base_url"),
+    "server.upload_signed_ttl_seconds": Key(_whole(1, 86_400), "server.upload_signed_ttl_seconds"),
+    "server.temp_upload.default_mode": Key(_one_of("local", "shared"), "uploads.default_mode"),
+    "server.temp_upload.shared_max_size_bytes": Key(_whole(1, 2**40), "uploads.max_bytes"),
+    "server.temp_upload.ttl_seconds": Key(_whole(60, 30 * 86_400), "uploads.ttl_seconds"),
+    "server.temp_upload.max_waiting": Key(_whole(1, 1_000_000), "uploads.max_waiting"),
+    "server.temp_upload.max_waiting_bytes": Key(_whole(1, 2**50), "uploads.max_waiting_bytes"),
     "server.user_config_defaults": Key(_object),
     "server.agent_evolution": Key(_object),
     "server.tool_output_externalization": Key(_object),
@@ -261,6 +354,20 @@ KEYS: Final[Mapping[str, Key]] = {
     "server.usage_reporter": _absent(_LATER),
     "server.oidc": _absent(_LATER),
     "server.ldap": _absent(_LATER),
+    "fetch.enabled": Key(_flag, "fetch.enabled"),
+    "fetch.allow_private": Key(_flag, "fetch.allow_private"),
+    "fetch.allowed_hosts": Key(_hosts, "fetch.allowed_hosts"),
+    "fetch.max_bytes": Key(_whole(1_000, 512 * 1024 * 1024), "fetch.max_bytes"),
+    "fetch.max_repository_bytes": Key(_whole(1_000, 64 * 1024**3), "fetch.max_repository_bytes"),
+    "fetch.timeout": Key(_number(0.05, 3600), "fetch.timeout"),
+    "fetch.git_timeout": Key(_number(0.05, 86_400), "fetch.git_timeout"),
+    "fetch.connect_timeout": Key(_number(0.05, 3600), "fetch.connect_timeout"),
+    "fetch.idle_timeout": Key(_number(0.05, 3600), "fetch.idle_timeout"),
+    "fetch.max_redirects": Key(_whole(0, 20), "fetch.max_redirects"),
+    "fetch.max_retries": Key(_whole(0, 10), "fetch.max_retries"),
+    "fetch.user_agent": Key(_visible, "fetch.user_agent"),
+    "enable_watch_scheduler": Key(_flag, "fetch.watches"),
+    "allow_private_networks": Key(_flag, "fetch.allow_private"),
     "encryption.enabled": Key(_never("this version does not encrypt what it stores; use an encrypted disk")),
     "encryption.provider": Key(_text),
     "encryption.api_key_hashing.enabled": Key(_flag, "server.hashed_keys"),
@@ -271,9 +378,9 @@ SECTIONS: Final = frozenset(path.rsplit(".", depth)[0] for path in KEYS for dept
 """The sections themselves, such as ``embedding`` and ``embedding.dense``."""
 
 UNUSED: Final = frozenset(
-    """vlm query_planner rerank grep memory git oauth log semantic
+    """grep memory git oauth log semantic
     queue_workers reindex pdf code image audio video markdown excel html text directory feishu webfeed parser_api
-    connector prompts telemetry ingest enable_watch_scheduler allow_private_networks auto_generate_l0 auto_generate_l1
+    connector prompts telemetry ingest auto_generate_l0 auto_generate_l1
     default_search_mode default_search_limit output_language_override language_fallback""".split()
 )
 """Top-level keys of the documented format that this version accepts and does nothing with (contract/core.md §5.1)."""

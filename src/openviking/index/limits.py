@@ -40,17 +40,22 @@ def position(value: object, field: str, *, minimum: int = 0) -> int:
     return whole_number(value, field, minimum=minimum, ceiling=MAX_POSITION)
 
 
-def context_lines(value: object, field: str) -> int:
-    """The lines to show on one side of each match; more than 1,000 are refused, since every match carries its own."""
-    lines = whole_number(value, field, minimum=0)
-    if lines > MAX_CONTEXT_LINES:
+def bounded(value: object, field: str, *, minimum: int, maximum: int) -> int:
+    """``value``; raises `InvalidArgumentError` that names the field unless it is a whole number within both bounds."""
+    number = whole_number(value, field, minimum=minimum, ceiling=MAX_POSITION)
+    if number > maximum:
         raise InvalidArgumentError(
-            f"{field} must be at most {MAX_CONTEXT_LINES}, not {quoted(value)}",
+            f"{field} must be at most {maximum}, not {quoted(value)}",
             field=field,
             value=quoted(value),
-            maximum=MAX_CONTEXT_LINES,
+            maximum=maximum,
         )
-    return lines
+    return number
+
+
+def context_lines(value: object, field: str) -> int:
+    """The lines to show on one side of each match; more than 1,000 are refused, since every match carries its own."""
+    return bounded(value, field, minimum=0, maximum=MAX_CONTEXT_LINES)
 
 
 def optional_limit(value: object, field: str = "node_limit") -> int | None:

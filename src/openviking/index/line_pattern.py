@@ -10,6 +10,7 @@ import regex
 
 from openviking.errors import InvalidArgumentError
 from openviking.index.match_budget import MatchBudget, MatchMeter, TooSlowError
+from openviking.index.unrolling import fault_of_size
 from openviking.text import quoted
 
 MAX_PATTERN_CHARS: Final = 9_999
@@ -64,6 +65,11 @@ class LinePattern:
         self._line: Any = _compile(pattern, spelled, flags)
         self._literal = None if case_insensitive else literal
         self._scan: Any = _compile(pattern, spelled, flags | regex.MULTILINE) if scannable else None
+
+    @property
+    def literal(self) -> str | None:
+        """The text that a line has to contain, where the pattern is nothing else; None for other patterns."""
+        return self._literal
 
     def matching_lines(self, text: str, budget: MatchBudget | None = None) -> Iterator[LineMatch]:
         """The lines of ``text`` that match, ascending; a final ``\\n`` ends the last line and adds none.
@@ -128,8 +134,10 @@ class LinePattern:
 
 
 def _compile(pattern: str, spelled: str, flags: int) -> Any:
+    fault = fault_of_size(spelled)
     try:
-        return regex.compile(spelled, flags)
+        if not fault:
+            return regex.compile(spelled, flags)
     except RecursionError:
         fault = "its groups are nested too deeply"
     except (regex.error, OverflowError, ValueError) as error:

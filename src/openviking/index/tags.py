@@ -12,6 +12,9 @@ from openviking.text import quoted
 MAX_TAG_CHARS: Final = 512
 MAX_TAGS: Final = 100
 
+MEMORY_TYPE: Final = "memory_type"
+"""The key of the tag that says what kind of memory a record is; only what makes memories sets it."""
+
 _UNSTORABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 

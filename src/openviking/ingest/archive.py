@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import lzma
 import re
 import stat
@@ -10,7 +9,7 @@ import zipfile
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from openviking.errors import ProcessingError
 from openviking.ingest.delivery import (
@@ -24,27 +23,37 @@ from openviking.ingest.delivery import (
     too_large,
     with_ignore_file,
 )
-from openviking.ingest.ignore import IGNORE_FILE, IgnoreChain, SkipRules, Verdict
-from openviking.ingest.zip_names import names_codec
+from openviking.ingest.ignore import IGNORE_FILE, MAX_IGNORE_BYTES, IgnoreChain, SkipRules, Verdict
+from openviking.ingest.zip_directory import MAX_ENTRIES, ZipDirectory, too_many
 from openviking.names import root_name
+from openviking.uri import MAX_DEPTH
 
-MAX_ENTRIES: Final = 100_000
-MAX_DIRECTORY_BYTES: Final = 64 * 1024 * 1024
 MAX_TOTAL_BYTES: Final = 2 * 1024 * 1024 * 1024
 MAX_RATIO: Final = 100
 RATIO_FREE_BYTES: Final = 10 * 1024 * 1024
 """So much of an entry may be unpacked whatever its ratio."""
 
+TOTAL_FREE_BYTES: Final = 64 * 1024 * 1024
+"""So much of an archive may be unpacked whatever its ratio: many small bombs are a large one."""
+
+MAX_IGNORE_LINES: Final = 5_000
+"""Of all ``.gitignore`` files of an archive: each name is compared with each line."""
+
 _CHUNK: Final = 1024 * 1024
 _MAX_NAME_CHARS: Final = 4096
-_UTF8_FLAG: Final = 0x800
 _ENCRYPTED_FLAG: Final = 0x1
 _FROM_DOS: Final = 0
 _FROM_UNIX: Final = 3
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others are unpacked by `zipfile` without a bound: some hundred bytes of bzip2 fill the memory."""
+
+_OTHER_METHODS: Final = {9: "deflate64", zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "lzma", 93: "zstd", 95: "xz"}
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _APPLE_NOISE: Final = "__MACOSX"
 _ESCAPES: Final = Verdict("its name leads out of the archive")
 _ODD_NAME: Final = Verdict("its name holds a NUL or is too long")
+_NAMELESS: Final = Verdict("it has no name")
+_TOO_DEEP: Final = Verdict(f"it lies more than {MAX_DEPTH} levels deep")
 _DOUBLE: Final = Verdict("a later entry has the same name")
 _NOISE: Final = Verdict("metadata of another system")
 _BROKEN = (
@@ -53,41 +62,45 @@ _BROKEN = (
 )  # fmt: skip
 
 
-_Below = dict[str, tuple[str, IgnoreChain | None]]
+_Level = tuple[str, str, IgnoreChain | None]
+"""A directory, the skipped one that it is in ("" for none), and the ``.gitignore`` files that hold there."""
 
 
 class ZipDelivery:
     """A zip, called ``name``; one root directory of the same name as the archive (``stem``) is unwrapped."""
 
     def __init__(self, path: Path, stem: str, *, name: str = "", max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
-        name = name or path.name
-        self._path = path
+        self._name = name or path.name
         self._stem = stem
-        self._left = max_total_bytes
         self._counted: set[str] = set()
         self._entries: dict[str, zipfile.ZipInfo] = {}
+        self._ignore_lines = 0
         try:
-            with path.open("rb") as file:
-                _check_directory(file)
-            self._zip = zipfile.ZipFile(path)
+            self._left = min(max_total_bytes, max(TOTAL_FREE_BYTES, path.stat().st_size * MAX_RATIO))
+            self._zip = ZipDirectory(path, self._name)
         except _BROKEN as error:
-            raise ProcessingError(f"{name} can't be unpacked: {error}", resource=name) from error
-        if len(self._zip.infolist()) > MAX_ENTRIES:
-            self._zip.close()
-            raise _too_many(name)
+            raise ProcessingError(
+                f"{self._name} can't be unpacked: {str(error) or type(error).__name__}", resource=self._name
+            ) from error
 
     def scan(self, rules: SkipRules, cancelled: Cancelled) -> Scan:
-        """Its files by name, under the rules that hold for folders."""
+        """Its files by name, under the rules that hold for folders.
+
+        Raises `ProcessingError` for one with too many directories.
+        """
         scan = Scan()
         self._entries = self._unwrapped(self._safe_entries(scan))
-        below: _Below = {"": ("", self._chain("", scan, None))}
+        levels: list[_Level] = [("", "", self._chain("", scan, None))]
         left_out: dict[str, Verdict] = {}
         held: Counter[str] = Counter()
-        for name in sorted(self._entries, key=lambda name: name.split("/")):
+        directories = 0
+        for name in sorted(self._entries, key=_tree_order):
             if cancelled():
                 break
-            parent, _, _ = name.rpartition("/")
-            outside, chain = self._directory(parent, rules, scan, below, left_out)
+            directories += self._enter(name.rpartition("/")[0], rules, scan, levels, left_out)
+            if directories > MAX_ENTRIES:
+                raise too_many(self._name)
+            _, outside, chain = levels[-1]
             if outside:
                 held[outside] += 1
                 continue
@@ -105,6 +118,9 @@ class ZipDelivery:
         info = self._entries[name]
         if info.flag_bits & _ENCRYPTED_FLAG:
             raise UnreadableError("it is encrypted")
+        if info.compress_type not in _METHODS:
+            method = _OTHER_METHODS.get(info.compress_type, f"method {info.compress_type}")
+            raise UnreadableError(f"it can't be unpacked: it is packed by {method}, and only deflate is taken")
         if info.file_size > limit:
             raise UnreadableError(too_large(info.file_size, limit))
         allowed = max(RATIO_FREE_BYTES, info.compress_size * MAX_RATIO)
@@ -113,19 +129,22 @@ class ZipDelivery:
         chunks: list[bytes] = []
         size = 0
         try:
-            with self._zip.open(info) as file:
+            with self._zip.file.open(info) as file:
                 while chunk := file.read(_CHUNK):
                     size += len(chunk)
-                    self._left -= 0 if name in self._counted else len(chunk)
+                    if name not in self._counted:
+                        self._left -= len(chunk)
+                        if self._left < 0:
+                            raise UnreadableError("the archive unpacks to more than is taken in total")
                     if size > limit:
                         raise UnreadableError(too_large(size, limit))
                     if size > allowed:
                         raise UnreadableError(_bomb(info))
-                    if self._left < 0:
-                        raise UnreadableError("the archive unpacks to more than is taken in total")
                     chunks.append(chunk)
         except _BROKEN as error:
             raise UnreadableError(f"it can't be unpacked: {str(error) or type(error).__name__}") from error
+        if size != info.file_size:
+            raise UnreadableError(f"it can't be unpacked: it has {size:,} bytes and says {info.file_size:,}")
         self._counted.add(name)
         return b"".join(chunks)
 
@@ -133,19 +152,21 @@ class ZipDelivery:
         """Close the archive."""
         self._zip.close()
 
-    def _directory(
-        self, path: str, rules: SkipRules, scan: Scan, below: _Below, left_out: dict[str, Verdict]
-    ) -> tuple[str, IgnoreChain | None]:
-        """Which skipped directory a directory is in, "" if it is taken, with its ``.gitignore`` files.
+    def _enter(
+        self, path: str, rules: SkipRules, scan: Scan, levels: list[_Level], left_out: dict[str, Verdict]
+    ) -> int:
+        """Make ``levels`` end with the directory ``path``; how many were entered.
 
-        Decided once, from the top down.
+        Files come in the order of the tree, so that each directory is entered once and only those above are held.
         """
-        missing: list[str] = []
-        while path not in below:
-            missing.append(path)
-            path = path.rpartition("/")[0]
-        outside, chain = below[path]
-        for directory in reversed(missing):
+        while levels[-1][0] and not f"{path}/".startswith(f"{levels[-1][0]}/"):
+            levels.pop()
+        entered = 0
+        while levels[-1][0] != path:
+            above, outside, chain = levels[-1]
+            begin = len(above) + 1 if above else 0
+            end = path.find("/", begin)
+            directory = path if end < 0 else path[:end]
             if not outside:
                 verdict = rules.directory(directory, chain)
                 if verdict is None:
@@ -153,17 +174,27 @@ class ZipDelivery:
                 else:
                     left_out[directory] = verdict
                     outside = directory
-            below[directory] = (outside, chain)
-        return outside, chain
+            levels.append((directory, outside, chain))
+            entered += 1
+        return entered
 
     def _chain(self, directory: str, scan: Scan, outer: IgnoreChain | None) -> IgnoreChain | None:
         name = f"{directory}/{IGNORE_FILE}" if directory else IGNORE_FILE
-        return with_ignore_file(self, directory, scan, outer) if name in self._entries else outer
+        if name not in self._entries:
+            return outer
+        try:
+            self._ignore_lines += self.read(name, MAX_IGNORE_BYTES).count(b"\n") + 1
+        except UnreadableError as error:
+            scan.fail(name, str(error))
+            return outer
+        if self._ignore_lines > MAX_IGNORE_LINES:
+            scan.fail(name, f"the archive has more than {MAX_IGNORE_LINES:,} lines of {IGNORE_FILE}")
+            return outer
+        return with_ignore_file(self, directory, scan, outer)
 
     def _safe_entries(self, scan: Scan) -> dict[str, zipfile.ZipInfo]:
         entries: dict[str, zipfile.ZipInfo] = {}
-        infos = self._zip.infolist()
-        for info, shown in zip(infos, _names(infos), strict=True):
+        for info, shown in self._zip.entries():
             name = _path(info, shown)
             kind = stat.S_IFMT(info.external_attr >> 16) if info.create_system == _FROM_UNIX else 0
             if "\0" in shown or len(shown) > _MAX_NAME_CHARS:
@@ -172,8 +203,12 @@ class ZipDelivery:
                 scan.skip(shown, _ESCAPES)
             elif kind == stat.S_IFLNK:
                 scan.skip(name, LINK)
-            elif info.is_dir() or shown.endswith(("/", "\\")) or not name:
+            elif shown.endswith(("/", "\\")):
                 continue
+            elif not name:
+                scan.skip(shown, _NAMELESS)
+            elif name.count("/") >= MAX_DEPTH:
+                scan.skip(name, _TOO_DEEP)
             elif kind not in {0, stat.S_IFREG}:
                 scan.skip(name, SPECIAL)
             elif name.startswith(_APPLE_NOISE + "/"):
@@ -205,44 +240,9 @@ def _path(info: zipfile.ZipInfo, shown: str) -> str | None:
     return None if escapes else "/".join(part for part in parts if part not in {"", "."})
 
 
-def _names(infos: list[zipfile.ZipInfo]) -> list[str]:
-    """The entries' names; those not marked as UTF-8 are decoded together, so that all get the same encoding."""
-    names = [info.orig_filename for info in infos]
-    unmarked = [
-        index for index, info in enumerate(infos) if not info.flag_bits & _UTF8_FLAG and not names[index].isascii()
-    ]
-    try:
-        raw = [names[index].encode("cp437") for index in unmarked]
-    except UnicodeEncodeError:
-        return names
-    encoding = names_codec(raw)
-    for index, data in zip(unmarked, raw, strict=True):
-        with contextlib.suppress(UnicodeDecodeError):
-            names[index] = data.decode(encoding)
-    return names
-
-
-def _check_directory(file: IO[bytes]) -> None:
-    """Raises `ProcessingError` for a central directory that would fill the memory; `BadZipFile` for none at all."""
-    file.seek(0, 2)
-    size = file.tell()
-    start = max(0, size - 66_000)
-    file.seek(start)
-    tail = file.read()
-    at = tail.rfind(b"PK\x05\x06")
-    if at < 0 or len(tail) < at + 22:
-        raise zipfile.BadZipFile("it is not a zip file")
-    directory_bytes = int.from_bytes(tail[at + 12 : at + 16], "little")
-    entries = int.from_bytes(tail[at + 10 : at + 12], "little")
-    wide = tail.rfind(b"PK\x06\x06", 0, at)
-    if wide >= 0 and 0xFFFFFFFF in {directory_bytes, entries | 0xFFFF0000}:
-        directory_bytes = int.from_bytes(tail[wide + 40 : wide + 48], "little")
-    if min(directory_bytes, size) > MAX_DIRECTORY_BYTES:
-        raise _too_many("The archive")
-
-
-def _too_many(name: str) -> ProcessingError:
-    return ProcessingError(f"{name} has too many entries, at most {MAX_ENTRIES:,} are taken", limit=MAX_ENTRIES)
+def _tree_order(name: str) -> str:
+    """Sorts names as a walk finds them: by their parts, none of which holds a NUL."""
+    return name.replace("/", "\0")
 
 
 def _bomb(info: zipfile.ZipInfo) -> str:

@@ -31,13 +31,15 @@ class Scan:
 
     ``files`` are names relative to the source's root. ``present`` are names (and directories, for all below them)
     that the source has but does not deliver this time, because they could not be read or an option left them out:
-    nothing is concluded from their absence.
+    nothing is concluded from their absence. ``originals`` are files of which another file was made: they are stored as
+    they are, and only the other one is indexed.
     """
 
     files: list[str] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     failed: list[Failed] = field(default_factory=list)
     present: set[str] = field(default_factory=set)
+    originals: set[str] = field(default_factory=set)
 
     def skip(self, name: str, verdict: Verdict, *, directory: bool = False, holds: str = "") -> None:
         """Note that something was left out on purpose; ``holds`` says how many files a directory has."""

@@ -207,7 +207,7 @@ def _stored_text(view: View, passage: PendingPassage) -> str | UnavailableError 
     node, title = passage.node, passage.title
     try:
         if passage.level == 2:
-            if node.kind == "html":
+            if node.kind in ("html", "conversation"):
                 return None
             body = view.slice(node, passage.start, passage.end)
         else:

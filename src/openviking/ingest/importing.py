@@ -20,7 +20,7 @@ from openviking.ingest.delivery import Delivery, Scan, UnreadableError, storable
 from openviking.ingest.ignore import SkipRules
 from openviking.ingest.opening import located, opened
 from openviking.ingest.plan import EDITED_AND_GONE, Step, decide, keys, settled, targets
-from openviking.ingest.prepare import prepare
+from openviking.ingest.prepare import prepare, unindexed
 from openviking.ingest.reserve import reserve
 from openviking.ingest.tagging import Tagging
 from openviking.ingest.tally import Tally
@@ -69,10 +69,38 @@ def import_source(
     real = located(location)
     delivery, stem = opened(real, options.max_file_bytes, excluded, name)
     try:
-        run = _Run(store, delivery, options, progress or _silent, cancelled or _never, Tagging(store, tags, tag_mode))
-        tally = run.all(lambda: _source(store, _key(real), root, parent, stem, reserved))
+        return import_delivery(
+            store, delivery, _key(real), stem, root=root, parent=parent, options=options, progress=progress,
+            cancelled=cancelled, tags=tags, tag_mode=tag_mode, reserved=reserved, started=started,
+        )  # fmt: skip
     finally:
         delivery.close()
+
+
+def import_delivery(
+    store: AccountStore,
+    delivery: Delivery,
+    location: str,
+    stem: str,
+    *,
+    root: str | None,
+    parent: str | None,
+    options: ImportOptions,
+    progress: Callable[[Progress], None] | None,
+    cancelled: Callable[[], bool] | None,
+    tags: tuple[str, ...],
+    tag_mode: TagMode,
+    reserved: str | None,
+    started: float,
+    warnings: tuple[str, ...] = (),
+) -> ImportReport:
+    """Import an open source known by ``location`` as `import_source` does; who opened it closes it.
+
+    ``stem`` names a new root, ``started`` is when the work began (of `time.monotonic`); ``warnings`` come first in the report.
+    """
+    run = _Run(store, delivery, options, progress or _silent, cancelled or _never, Tagging(store, tags, tag_mode))
+    tally = run.all(lambda: _source(store, location, root, parent, stem, reserved))
+    tally.warnings[:0] = warnings
     tally.seconds = time.monotonic() - started
     return tally.report()
 
@@ -173,6 +201,8 @@ class _Run:
         for name, key in self._keys.items():
             if self._cancelled():
                 return
+            if name in self._scan.originals:
+                continue
             try:
                 if decode(self._delivery.read(name, self._options.max_file_bytes)) is None:
                     unsupported.append(key)
@@ -294,7 +324,8 @@ class _Run:
         """The operation of a step; None if there is nothing to write, which is noted then."""
         key = self._keys[read.name]
         origin = FromSource(source.id, key, read.digest)
-        if step.action in {"nothing", "adopt"} and decode(read.data) is None:
+        original = read.name in self._scan.originals
+        if step.action in {"nothing", "adopt"} and not original and decode(read.data) is None:
             self._tally.binary.append(key)
         if step.action == "nothing":
             self._tally.counts["unchanged"] += 1
@@ -305,7 +336,11 @@ class _Run:
         elif step.action == "adopt":
             return AdoptFile(step.path, origin)
         else:
-            content = prepared.get(read.name) or prepare(read.name.rpartition("/")[2], read.data, read.digest)
+            content = prepared.get(read.name) or (
+                unindexed(read.data, read.digest)
+                if original
+                else prepare(read.name.rpartition("/")[2], read.data, read.digest)
+            )
             prepared[read.name] = content
             mode: Final = "create" if step.action == "create" else "replace"
             return PutFile(step.path, content, mode=mode, base=step.base, source=origin, below=self._root)
@@ -337,14 +372,14 @@ class _Run:
                     f"{self._keys[read.name]}: taken as plain text, its parser failed: {operation.content.fault}"
                 )
             self._tally.passages += len(operation.content.passages)
-            if operation.content.text is None:
+            if operation.content.text is None and read.name not in self._scan.originals:
                 self._tally.binary.append(self._keys[read.name])
         if step.action == "create" and step.path != f"{self._root}/{read.name}":
             self._tally.renamed.append(Renamed(self._keys[read.name], str(from_path(step.path))))
 
     def _count(self, what: str, name: str, known: SourceFile) -> None:
         self._tally.counts[what] += 1
-        if not known.is_text:
+        if not known.is_text and name not in self._scan.originals:
             self._tally.binary.append(self._keys[name])
 
     def _remove(self, source: Source) -> None:

@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
 from openviking.index import analyse as analysis
+from openviking.index.hidden_fields import visible
 from openviking.ingest.decode import decode
 from openviking.parse import cut, file_abstract, file_overview, parse
 from openviking.parse.document import Document, Passage
 from openviking.parse.plain import parse_plain
 from openviking.store.batch import FileContent, StoredPassage
 
-PARSER_VERSION: Final = 2
+PARSER_VERSION: Final = 3
 """Rises with every change of what passages, titles or summaries a file gives."""
 
 PREPARED: Final = analysis.VERSION * 1000 + PARSER_VERSION
 """What `FileContent.prepared` is now; files prepared by another version are prepared anew in the background."""
+
+BOOKKEEPING: Final = "bookkeeping"
+"""The kind of a file of text that is read but is no record: it tells of OpenViking's own work, not of anybody's world."""
+
+# What a commit writes beside an archive (contract/core.md §3.6).
+_DIFF = re.compile(r'\{\s*"archive_uri": "viking://user/')
 
 _log = logging.getLogger(__name__)
 
@@ -38,11 +46,16 @@ def prepare(
     digest = hashlib.sha256(data).digest() if digest is None else digest
     decoded = decode(data)
     if decoded is None:
-        return FileContent(data, digest, None, None, "", "binary", "", "", "", "", (), PREPARED)
+        return unindexed(data, digest)
     text, encoding = decoded
     encoded = text.encode()
     same = encoded == data
     stored = (data, digest) if same else (encoded, hashlib.sha256(encoded).digest())
+    # What a memory carries behind its text is nothing to be found by.
+    text = visible(text)
+    if _is_bookkeeping(name, text):
+        wordless = tuple(_stored("", passage) for passage in _one_without_words(text))
+        return FileContent(data, digest, *stored, encoding, BOOKKEEPING, "json", "", "", "", wordless, PREPARED)
     try:
         return _derived(name, data, digest, text, stored, encoding, parser(name, text))
     except MemoryError:
@@ -54,8 +67,16 @@ def prepare(
         return _derived(name, data, digest, text, stored, encoding, parse_plain(text), fault)
 
 
+def unindexed(data: bytes, digest: bytes) -> FileContent:
+    """The content of a file that is stored as it is, and neither read as text nor found."""
+    return FileContent(data, digest, None, None, "", "binary", "", "", "", "", (), PREPARED)
+
+
 def embedded_texts(name: str, text: str) -> dict[bytes, str]:
     """What a model reads of each passage of a file with this ``text``, by the passage's content hash."""
+    text = visible(text)
+    if _is_bookkeeping(name, text):
+        return {content_hash("", "", "", ""): ""}
     try:
         return _embedded(parse(name, text), text)
     except MemoryError:
@@ -63,6 +84,15 @@ def embedded_texts(name: str, text: str) -> dict[bytes, str]:
     except Exception:  # noqa: BLE001
         # As `prepare` took it.
         return _embedded(parse_plain(text), text)
+
+
+def _is_bookkeeping(name: str, text: str) -> bool:
+    return name == "memory_diff.json" and _DIFF.match(text) is not None
+
+
+def _one_without_words(text: str) -> tuple[Passage, ...]:
+    """The passages that every text has, of one that is not to be found."""
+    return (Passage(0, len(text.encode()), 1, text.rstrip("\n").count("\n") + 1, "", "", ""),)
 
 
 def _embedded(document: Document, text: str) -> dict[bytes, str]:

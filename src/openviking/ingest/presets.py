@@ -24,6 +24,12 @@ def preset_directories(user: str) -> tuple[str, ...]:
     return ("resources", *(f"user/{user}/{area}" for area in _USER_AREAS))
 
 
+def in_session(path: str) -> bool:
+    """Whether a directory is that of a user's sessions, or lies in it."""
+    parts = path.split("/", 3)
+    return len(parts) > 2 and parts[0] == "user" and parts[2] == "sessions"
+
+
 def preset_description(path: str) -> str:
     """What is said of a directory that exists from the beginning; "" for all others."""
     parts = path.split("/")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from openviking.ingest.prepare import prepare_sidecar
-from openviking.ingest.presets import preset_description
+from openviking.ingest.presets import in_session, preset_description
 from openviking.model.node import Sidecars
 from openviking.parse import ChildSummary, directory_abstract, directory_overview
 from openviking.store.batch import PutSidecars
@@ -82,8 +82,7 @@ def render_all(store: AccountStore, path: str = "") -> int:
 def _to_store(view: View, directory: DirtyDirectory) -> PutSidecars:
     made = _made(view, directory.path, partial(_stored_abstract, view))
     name = from_path(directory.path).name
-    # What has nothing in it and is not described is not to be found.
-    telling = made.origin == "description" or _count(view, directory.path) > 0
+    telling = _telling(view, directory.path, described=made.origin == "description")
     return PutSidecars(
         path=directory.path,
         seen=directory.seen,
@@ -111,6 +110,22 @@ def _made(view: View, path: str, abstract_of: Callable[[str], str | None]) -> Si
         origin="description" if given else "extractive",
         stale=False,
     )
+
+
+def _telling(view: View, path: str, *, described: bool) -> bool:
+    """Whether the sidecars of a directory are to be found.
+
+    What is empty, or holds only what every user has from the beginning, tells nothing that somebody brought here; what
+    is in a session stands in the messages of its archives already.
+    """
+    if in_session(path):
+        return False
+    if described:
+        return True
+    if not _count(view, path):
+        return False
+    children = view.children(path, hidden=False, limit=CHILDREN, order="kind")
+    return any(not child.is_dir or not preset_description(child.path) for child in children)
 
 
 def _count(view: View, path: str) -> int:

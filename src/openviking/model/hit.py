@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from openviking.model.embedding import Coverage
+from openviking.model.missing import Missing
+from openviking.model.query_plan import Plan
+from openviking.model.trace import NO_TRACE, Trace
+from openviking.model.work import Work
 
 NO_PASSAGES: Final = Coverage(0, 0)
+NO_WORK: Final = Work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,8 @@ class Hit:
     ``lines`` are the first and last line of its best passage, 1-based, None for directories. ``snippet`` has at most
     300 characters. ``explain`` lists contributions that add up to ``score``, None unless asked for. ``duplicate_of``
     names the better hit whose bytes are the same. ``content`` is there only if it was asked for and could be read.
+    ``origin_score`` and ``time_score`` are there only if its score fades with time: what it was, and the factor.
+    ``related`` are its ``relations``.
     """
 
     uri: str
@@ -32,6 +39,9 @@ class Hit:
     content: str | None = None
     explain: tuple[tuple[str, float], ...] | None = None
     duplicate_of: str | None = None
+    origin_score: float | None = None
+    time_score: float | None = None
+    related: tuple[dict[str, str], ...] = ()
 
     @property
     def category(self) -> str:
@@ -44,9 +54,9 @@ class Hit:
         return
 
     @property
-    def relations(self) -> list[Any]:
-        """Always empty; documented clients expect it."""
-        return []
+    def relations(self) -> list[dict[str, str]]:
+        """What a directory is linked to, ``uri``, ``abstract`` and ``reason`` each; of a file nothing."""
+        return list(self.related)
 
     @property
     def is_leaf(self) -> bool:
@@ -57,6 +67,13 @@ class Hit:
     def citation(self) -> str:
         """The URI with the lines of the best passage, such as ``viking://resources/a.md#L3-L9``; `read` accepts it."""
         return f"{self.uri}#L{self.lines[0]}-L{self.lines[1]}" if self.lines else self.uri
+
+    @property
+    def faded(self) -> dict[str, float]:
+        """``origin_score`` and ``time_score`` as they go over the wire: empty where they are not there."""
+        if self.origin_score is None or self.time_score is None:
+            return {}
+        return {"origin_score": self.origin_score, "time_score": self.time_score}
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as it goes over the wire."""
@@ -73,6 +90,7 @@ class Hit:
             "tags": list(self.tags),
             "lines": list(self.lines) if self.lines else None,
             "snippet": self.snippet,
+            **self.faded,
         }
         if self.content is not None:
             out["content"] = self.content
@@ -92,19 +110,55 @@ class Degradation:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """One query that was carried out: its text, the directories it looked at, and its hits in rank order."""
+
+    query: str
+    searched_directories: tuple[str, ...]
+    hits: tuple[Hit, ...]
+    trace: Trace = NO_TRACE
+
+    def to_dict(self) -> dict[str, Any]:
+        """The element of ``provenance`` as it goes over the wire."""
+        return {
+            "query": self.query,
+            "searched_directories": list(self.searched_directories),
+            "matched_contexts": [_matched(hit) for hit in self.hits],
+            "thinking_trace": self.trace.to_dict(),
+        }
+
+
+def _matched(hit: Hit) -> dict[str, Any]:
+    matched: dict[str, Any] = {
+        "uri": hit.uri,
+        "tier": f"L{hit.level}",
+        "context_type": hit.context_type,
+        "score": hit.score,
+        "match_reason": hit.match_reason,
+    }
+    return matched | hit.faded
+
+
+@dataclass(frozen=True, slots=True)
 class FindResult:
     """The hits of a find; iterating gives all of them in rank order.
 
     ``memories``, ``resources`` and ``skills`` are the same hits by context type, each in rank order. ``degraded``
     says what the answer had to do without; it is empty when nothing was missing. ``vectors`` says how many of the
     passages that were looked at have a vector; the others are found by their words alone. ``model_in_use`` says that
-    there is a model, so that vectors are to come.
+    there is a model, so that vectors are to come. ``provenance`` is None unless it was asked for, ``work`` what the
+    answer took. ``query_plan`` says which queries were asked instead of the caller's, None if that one was.
+    ``missing`` says of the URIs of ``explain_missing`` why they are not among the hits, None if none was given.
     """
 
     hits: tuple[Hit, ...]
     degraded: tuple[Degradation, ...] = ()
     vectors: Coverage = NO_PASSAGES
     model_in_use: bool = False
+    provenance: tuple[Provenance, ...] | None = None
+    work: Work = NO_WORK
+    query_plan: Plan | None = None
+    missing: tuple[Missing, ...] | None = None
 
     @property
     def memories(self) -> list[Hit]:
@@ -137,7 +191,7 @@ class FindResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as it goes over the wire."""
-        return {
+        out: dict[str, Any] = {
             "memories": [hit.to_dict() for hit in self.memories],
             "resources": [hit.to_dict() for hit in self.resources],
             "skills": [hit.to_dict() for hit in self.skills],
@@ -147,3 +201,10 @@ class FindResult:
                 "degraded": [{"stage": one.stage, "reason": one.reason} for one in self.degraded],
             },
         }
+        if self.query_plan is not None:
+            out["query_plan"] = self.query_plan.to_dict()
+        if self.provenance is not None:
+            out["provenance"] = [one.to_dict() for one in self.provenance]
+        if self.missing is not None:
+            out["missing"] = [one.to_dict() for one in self.missing]
+        return out

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal
 
-Stage = Literal["scanning", "importing", "removing", "done", "working", "embedding"]
+Stage = Literal["fetching", "scanning", "importing", "removing", "done", "working", "embedding"]
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
 LISTED: Final = 200

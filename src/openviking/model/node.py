@@ -39,6 +39,11 @@ class Node:
         return from_path(self.path)
 
     @property
+    def record_id(self) -> str:
+        """Its id as answers tell it: 32 hexadecimal digits, which can be given in place of its URI."""
+        return f"{self.id:032x}"
+
+    @property
     def name(self) -> str:
         """The last path segment."""
         return self.path.rpartition("/")[2]

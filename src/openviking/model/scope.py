@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from openviking.model.condition import Condition
+
 TimeField = Literal["updated_at", "created_at"]
 
 
@@ -14,8 +16,9 @@ class Scope:
 
     ``roots`` are store paths of files or directories of which one must contain the record (None: the whole
     account); ``excluded`` subtrees are left out; ``context_types`` and ``levels`` are empty for all; ``tags`` must
-    all be carried; ``since``/``until`` are inclusive milliseconds on ``time_field``. ``nothing`` says that no
-    record can match at all (``level: [5]``).
+    all be carried; ``since``/``until`` are inclusive milliseconds on ``time_field``; ``condition`` is the
+    caller's filter. ``nothing`` says that no record can match at all (``level: [5]``). ``within`` is a directory: of it
+    only its own record, its files and the records of the directories right in it; None for no such bound.
     """
 
     roots: tuple[str, ...] | None = None
@@ -27,3 +30,5 @@ class Scope:
     since: int | None = None
     until: int | None = None
     nothing: bool = False
+    condition: Condition | None = None
+    within: str | None = None

@@ -11,6 +11,7 @@ from openviking.parse.abstracts import (
     heading_outline,
 )
 from openviking.parse.code import parse_code
+from openviking.parse.conversation import is_conversation, parse_conversation, said_in
 from openviking.parse.data import parse_data
 from openviking.parse.document import Document, Entry, Passage, Section
 from openviking.parse.grammars import LANGUAGES
@@ -33,6 +34,7 @@ __all__ = [
     "file_overview",
     "heading_outline",
     "parse",
+    "said_in",
 ]
 
 
@@ -41,6 +43,8 @@ def parse(name: str, text: str) -> Document:
 
     Any text is accepted, also one that does not keep to the rules of its language.
     """
+    if is_conversation(name, text):
+        return parse_conversation(text)
     language = language_of(name, text)
     if language == "markdown":
         return parse_markdown(text)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from openviking.parse.document import Document, Entry
-from openviking.parse.passages import visible_text
+from openviking.parse.passages import reader
 from openviking.parse.prose import first_sentence, one_line
 from openviking.text import shorten, split_lines
 
@@ -299,7 +299,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 def _seen(document: Document, text: str) -> str:
     """The beginning of what a reader sees of a text."""
-    return visible_text(text, document.visible, 0, min(len(text), 4 * _LOOK)) if document.visible else text
+    return reader(document)(text, document.visible, 0, min(len(text), 4 * _LOOK)) if document.visible else text
 
 
 def _frequent(text: str, said: str) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["markdown", "text", "html", "data", "code"]
+Kind = Literal["markdown", "text", "html", "data", "code", "conversation"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from openviking.parse.conversation import spoken
 from openviking.parse.document import Document, Passage, Section
 from openviking.parse.measure import Scale
 from openviking.text import estimate_tokens, shorten
@@ -55,7 +56,8 @@ class _Cutter:
         self._sections = document.sections or (Section(0, len(text)),)
         self._scale = Scale(text, document.visible)
         self._breaks = sorted({*document.breaks, *(section.start for section in self._sections)})
-        self._prose = document.kind in ("markdown", "text", "html")
+        self._prose = document.kind in ("markdown", "text", "html", "conversation")
+        self._read = reader(document)
         self._ranks = _PROSE if self._prose else _CODE
 
     def passages(self) -> Iterator[Passage]:
@@ -167,7 +169,7 @@ class _Cutter:
         if not visible:
             yield start, end, self._text[start:end]
             return
-        body = visible_text(self._text, visible, start, end)
+        body = self._read(self._text, visible, start, end)
         if body.strip() and estimate_tokens(body) <= MOST:
             yield start, end, body
             return
@@ -184,7 +186,10 @@ class _Cutter:
             yield start, end, self._checked(start, end)
 
     def _checked(self, start: int, end: int) -> str:
-        body = visible_text(self._text, self._document.visible, start, end)
+        body = self._read(self._text, self._document.visible, start, end)
+        if self._document.kind == "conversation" and not body:
+            # Nothing was said here, and how it is written down is nothing to be found by.
+            return ""
         return body if body.strip() and estimate_tokens(body) <= MOST else self._text[start:end]
 
     def _labels(self, index: int, start: int, end: int) -> tuple[int, str, str]:
@@ -198,6 +203,11 @@ class _Cutter:
         inside = sections[index : last + 1]
         symbols = dict.fromkeys(section.symbol for section in inside if section.symbol and section.start >= start)
         return last, _breadcrumb(_common_headings(inside, start, end)), " ".join(symbols)
+
+
+def reader(document: Document) -> Callable[[str, Sequence[tuple[int, int]], int, int], str]:
+    """What makes readable text of the visible ranges of a document."""
+    return spoken if document.kind == "conversation" else visible_text
 
 
 def visible_text(text: str, visible: Sequence[tuple[int, int]], start: int, end: int) -> str:

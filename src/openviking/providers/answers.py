@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -23,10 +24,12 @@ def bytes_allowed(count: int, dimension: int) -> int:
     return _BYTES_AROUND + count * (dimension or MAX_DIMENSION) * _BYTES_PER_NUMBER
 
 
-def read_answer(body: bytes, count: int) -> list[NDArray[np.float32] | None]:
+def read_answer(
+    body: bytes, count: int, found: Callable[[Mapping[str, Any]], Any] = lambda told: told.get("data")
+) -> list[NDArray[np.float32] | None]:
     """The ``count`` vectors of an answer, in the order of the texts, each of length 1 and all of one dimension.
 
-    None stands for a vector that has no direction (not finite, or zero): its text is to blame, not the others. Raises
+    ``found`` gives the list of their entries. None stands for a vector that has no direction (not finite, or zero): its text is to blame, not the others. Raises
     `CallFailed` if the answer is not what was asked for.
     """
     try:
@@ -35,7 +38,7 @@ def read_answer(body: bytes, count: int) -> list[NDArray[np.float32] | None]:
         raise CallFailed(
             f"the answer is not JSON: {shown(body[:80].decode('utf-8', 'replace'), ())}", "malformed"
         ) from None
-    data = told.get("data") if isinstance(told, dict) else None
+    data = found(told) if isinstance(told, dict) else None
     if not isinstance(data, list):
         reason = shown(json.dumps(told)[:400], ())
         raise CallFailed(f"the answer has no list of embeddings: {reason}", "malformed")

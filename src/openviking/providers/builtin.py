@@ -13,9 +13,9 @@ from concurrent.futures import wait as wait_for
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from openviking.errors import DeadlineExceededError
+from openviking.errors import DeadlineExceededError, OpenVikingError
 from openviking.model.embedding import EmbeddingModel
-from openviking.providers.embedder import Refused
+from openviking.providers.embedder import Refused, Unmade
 from openviking.providers.inference import Encoder, closed, unavailable
 
 if TYPE_CHECKING:
@@ -78,11 +78,12 @@ class BuiltinEmbedder:
         """16 texts for each thread, about a second of work."""
         return _TEXTS_PER_THREAD * self._threads
 
-    def passages(self, texts: Sequence[str], *, timeout: float) -> list[Vector | Refused]:
+    def passages(self, texts: Sequence[str], *, timeout: float) -> list[Vector | Refused | Unmade]:
         """The vectors of ``texts``, each of shape (windows, 384), in order.
 
-        A text of more than 50,000 tokens is `Refused`. Raises `UnavailableError` if the model cannot be loaded or
-        fails, and once it is closed; `DeadlineExceededError` after ``timeout`` seconds.
+        A text of more than 50,000 tokens is `Refused`. What was made before it fails, is closed or the time is over is
+        given, and the rest is `Unmade`. Raises where nothing was made: `UnavailableError` if the model cannot be loaded
+        or fails, and once it is closed; `DeadlineExceededError` after ``timeout`` seconds.
         """
         deadline = time.monotonic() + timeout
         encoder = self._loaded()
@@ -99,11 +100,13 @@ class BuiltinEmbedder:
             for number in sorted(range(len(texts)), key=lambda number: -len(texts[number])):
                 made[number] = self._submit(encoder, texts[number], go_on)
             done, rest = wait_for(made.values(), max(deadline - time.monotonic(), 0), FIRST_EXCEPTION)
-            for one in done:
-                if error := one.exception():
-                    raise error
-            if rest:
-                raise _late(timeout)
+            failed = [error for one in done if (error := one.exception())]
+            error = failed[0] if failed else _late(timeout) if rest else None
+            if isinstance(error, OpenVikingError) and len(failed) < len(done):
+                unmade = Unmade(error)
+                return [_given(made[number], done, unmade) for number in range(len(texts))]
+            if error is not None:
+                raise error
             return [made[number].result() for number in range(len(texts))]
         finally:
             for one in made.values():
@@ -119,6 +122,13 @@ class BuiltinEmbedder:
         if time.monotonic() >= deadline:
             raise _late(timeout)
         return encoder.query(BUILTIN.query_prefix + text)
+
+    def token_vectors(self, text: str) -> tuple[list[int], Vector]:
+        """The tokens of a text, 510 at most, with a vector of length 1 for each; made in the thread that asks.
+
+        Raises `UnavailableError` if the model cannot be loaded or fails, and once it is closed.
+        """
+        return self._loaded().token_vectors(text)
 
     def close(self) -> None:
         """End the threads and let go of the model; may be called again. Calls under way raise `UnavailableError`."""
@@ -158,6 +168,12 @@ class BuiltinEmbedder:
             except RuntimeError as error:  # the interpreter is ending, or no thread can be started
                 message = f"The built-in embedding model has no thread: {error}"
                 raise unavailable(message, reason=str(error)) from error
+
+
+def _given(
+    future: Future[Vector | Refused], done: set[Future[Vector | Refused]], unmade: Unmade
+) -> Vector | Refused | Unmade:
+    return unmade if future not in done or future.exception() else future.result()
 
 
 def _late(timeout: float) -> DeadlineExceededError:

@@ -37,15 +37,17 @@ class Endpoint:
         self._context: ssl.SSLContext | None = None
         self._closed = False
 
-    def post(self, body: bytes, *, timeout: float, max_bytes: int) -> bytes:
+    def post(self, body: bytes, *, timeout: float, max_bytes: int, headers: Mapping[str, str] | None = None) -> bytes:
         """The body of the answer, of at most ``max_bytes``. Raises `CallFailed`, after ``timeout`` seconds at the latest.
+
+        ``headers`` belong to this call alone, such as a signature.
 
         The call runs in a thread of its own: neither a name that is not resolved nor an answer that comes byte by byte
         can hold the caller.
         """
         if not self._slots.acquire(timeout=max(timeout, 0)):
             raise CallFailed(f"all calls under way took longer than {timeout:g} s", "late")
-        call = _Call(self, body, timeout, max_bytes)
+        call = _Call(self, body, timeout, max_bytes, headers or {})
         thread = threading.Thread(target=call.run, name="openviking-embedding-call", daemon=True)
         with self._lock:
             if self._closed:
@@ -123,7 +125,7 @@ class Endpoint:
                 "POST",
                 self._url,
                 content=call.body,
-                headers={**self._headers, "Content-Type": "application/json"},
+                headers={**self._headers, **call.headers, "Content-Type": "application/json"},
                 timeout=timeout,
                 extensions={"trace": call.line.trace},
             ) as response:
@@ -161,8 +163,11 @@ class Endpoint:
 class _Call:
     """One call in its thread, and what became of it."""
 
-    def __init__(self, endpoint: Endpoint, body: bytes, timeout: float, max_bytes: int) -> None:
+    def __init__(
+        self, endpoint: Endpoint, body: bytes, timeout: float, max_bytes: int, headers: Mapping[str, str]
+    ) -> None:
         self._endpoint = endpoint
+        self.headers = headers
         self.line = endpoint.take()
         self.body = body
         self.timeout = timeout

@@ -112,6 +112,25 @@ class Encoder:
             raise unavailable(message, reason="numbers that are not finite")
         return vector
 
+    def token_vectors(self, text: str) -> tuple[list[int], Vector]:
+        """The tokens of the first window of ``text`` with the vector of each, of shape (tokens, dimension) and length 1.
+
+        What late interaction compares (Khattab and Zaharia, 2020). Raises `UnavailableError` if the model fails.
+        """
+        np = self._np
+        tokens: list[int] = []
+        for piece in pieces(text[: self._room * _CHARACTERS_PER_TOKEN], _PIECE):
+            tokens += self._tokens(piece)
+            if len(tokens) >= self._room:
+                break
+        hidden: Vector = self._hidden(tokens[: self._room])[1:-1]
+        lengths = np.linalg.norm(hidden, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not (lengths > 0).all():
+            message = "The built-in embedding model gave numbers that are not finite"
+            raise unavailable(message, reason="numbers that are not finite")
+        vectors: Vector = hidden / lengths
+        return tokens[: self._room], vectors
+
     def stop(self) -> None:
         """Break off every call under way and to come: they raise `UnavailableError`."""
         self._running.terminate = True
@@ -123,6 +142,12 @@ class Encoder:
         return ids
 
     def _vector(self, tokens: Any) -> Vector:
+        first: Vector = self._hidden(tokens)[0]
+        vector: Vector = first / self._np.linalg.norm(first)
+        return vector
+
+    def _hidden(self, tokens: Any) -> Vector:
+        """The vector of each token between the two that stand around all texts, and of these."""
         np = self._np
         ids = np.array([[self._first, *tokens, self._last]], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
@@ -133,9 +158,8 @@ class Encoder:
                 raise closed() from error
             message = f"The built-in embedding model failed: {error}"
             raise unavailable(message, reason=str(error)) from error
-        first: Vector = hidden[0, 0]
-        vector: Vector = first / np.linalg.norm(first)
-        return vector
+        vectors: Vector = hidden[0]
+        return vectors
 
 
 def unavailable(message: str, *, reason: str, permanent: bool = False) -> UnavailableError:

@@ -22,6 +22,7 @@ from openviking.providers.answers import bytes_allowed, read_answer
 from openviking.providers.embedder import HARMLESS, Refused, Unmade
 from openviking.providers.endpoint import Endpoint
 from openviking.providers.failures import CallFailed, unavailable
+from openviking.providers.multimodal import form_of
 from openviking.providers.pieces import beginning, sendable, windows
 from openviking.providers.retry import Pace, Timekeeper
 from openviking.providers.round import Round
@@ -67,12 +68,14 @@ class OpenAIEmbedder:
         self._service = service
         self._time = timekeeper or Timekeeper()
         self._base = settings.api_base or service.api_base
+        self.sees = settings.input == "multimodal"
+        self._form = form_of(service.name, multimodal=self.sees)
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         headers |= settings.extra_headers
         secrets = _secrets(settings, self._base)
 
         def channel(limit: int, parameters: Mapping[str, Any]) -> _Channel:
-            endpoint = Endpoint(self._base + "/embeddings", headers, secrets, limit)
+            endpoint = Endpoint(self._form.address(self._base), headers, secrets, limit)
             return _Channel(endpoint, Pace(self._time, jitter), self._named(parameters))
 
         self._bulk = channel(settings.max_concurrent, settings.document_param)
@@ -80,7 +83,9 @@ class OpenAIEmbedder:
         self._lock = threading.Lock()
         self._dimension = settings.dimension
         self._asks_dimension = settings.dimension > 0
-        self._most = min(settings.batch_size, service.max_batch or settings.batch_size)
+        self._most = min(
+            settings.batch_size, service.max_batch or settings.batch_size, self._form.most or settings.batch_size
+        )
         self._size = self._most
         self._full = 0
         self._learning: threading.Thread | None = None
@@ -160,6 +165,36 @@ class OpenAIEmbedder:
         vector: Vector = found[0]
         return vector
 
+    def picture(self, text: str, pictures: Sequence[str], *, timeout: float) -> Vector:
+        """The vector of ``pictures`` (``data:`` URIs) together with ``text``, which may be ""; of shape (dimension,).
+
+        Raises as `query` does; only a model that `sees` is asked. Where the service gives a vector of each part, it is
+        their mean.
+        """
+        deadline = self._time.now() + timeout
+        self._check_open()
+        said = beginning(sendable(text), self._room(self._settings.query_prefix)).strip()
+        count = len(pictures) + bool(said) if self._form.each else 1
+        turn = self._questions.pace.enter(deadline)
+        try:
+            found = self._posted(self._questions, deadline, self._form.parts(said, pictures), count)
+        except CallFailed as failure:
+            if failure.kind != "refused":
+                self._questions.pace.failed(turn, failure)
+                raise self._error(failure, deadline, timeout) from failure
+            self._questions.pace.succeeded(turn)
+            raise self._no_question(f"the picture is refused: {failure.message}") from failure
+        except BaseException:
+            self._questions.pace.failed(turn, CallFailed("interrupted", "outage"))
+            raise
+        self._questions.pace.succeeded(turn)
+        there = [one for one in found if one is not None]
+        whole: Vector = np.sum(there, axis=0) if len(there) == count else np.zeros(1, np.float32)
+        length = float(np.linalg.norm(whole))
+        if not length > 0:
+            raise self._no_question("the model gives the picture no vector")
+        return (whole / length).astype(np.float32)
+
     def close(self) -> None:
         """End the calls under way, and all connections."""
         with self._lock:
@@ -215,7 +250,10 @@ class OpenAIEmbedder:
                 return found
 
     def _once(self, channel: _Channel, deadline: float, texts: Sequence[str]) -> list[Vector | None]:
-        body = {**self._settings.extra_body, **channel.parameters, "model": self._settings.model, "input": list(texts)}
+        return self._posted(channel, deadline, self._form.texts(texts), len(texts))
+
+    def _posted(self, channel: _Channel, deadline: float, asked: Mapping[str, Any], count: int) -> list[Vector | None]:
+        body = {**self._settings.extra_body, **channel.parameters, "model": self._settings.model, **asked}
         if self._settings.encoding_format != "float":
             body["encoding_format"] = self._settings.encoding_format
         if self._asks_dimension:
@@ -223,9 +261,9 @@ class OpenAIEmbedder:
         answer = channel.endpoint.post(
             json.dumps(body, ensure_ascii=False).encode(),
             timeout=max(min(self._settings.timeout, deadline - self._time.now()), 0.001),
-            max_bytes=bytes_allowed(len(texts), self._dimension),
+            max_bytes=bytes_allowed(count, self._dimension),
         )
-        found = read_answer(answer, len(texts))
+        found = read_answer(answer, count, self._form.found)
         given = next((vector.shape[0] for vector in found if vector is not None), 0)
         with self._lock:
             self._dimension = self._dimension or given
@@ -317,6 +355,8 @@ class OpenAIEmbedder:
         host = urlsplit(self._base).hostname or ""
         name = settings.model_id or f"{settings.model}@{'localhost' if host in _LOOPBACK else host}"
         told = [self._bulk.parameters, self._questions.parameters, settings.extra_body]
+        if self.sees:
+            told.append({"input": "multimodal"})
         if not any(told):
             return name
         return f"{name}#{hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]}"

@@ -6,17 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from openviking.errors import UnavailableError
 from openviking.index.analyse import MAX_QUERY_TERMS, TermFinder, analyse_query
+from openviking.index.decay import Decay
 from openviking.index.fusion import Fusion, fusion
+from openviking.index.hidden_fields import visible
 from openviking.index.question import question
 from openviking.index.signals import phrases
-from openviking.model.embedding import EmbeddingModel
+from openviking.model.embedding import Coverage, EmbeddingModel
 from openviking.model.hit import Degradation, FindResult, Hit
 from openviking.model.node import Node
 from openviking.model.scope import Scope
+from openviking.model.work import Work
 from openviking.retrieve.ranking import Ranked, ranked
-from openviking.retrieve.snippet import snippet, without_tags
-from openviking.store.port import Query, QueryVector, View
+from openviking.retrieve.recall import Recall
+from openviking.retrieve.snippet import readable, snippet
+from openviking.store.port import Candidate, Query, QueryVector, View
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, context_type
 
 MAX_LIMIT: Final = 10_000
@@ -32,6 +37,9 @@ SNIPPET_BYTES: Final = 64 * 1024
 
 MEMORY_ABSTRACT_BYTES: Final = 50_000
 
+MEMORY: Final = "memory"
+FILE_LEVEL: Final = 2
+
 
 @dataclass(frozen=True, slots=True)
 class FindRequest:
@@ -39,7 +47,8 @@ class FindRequest:
 
     ``model`` is the record of the embedding model in use, None if there is none; ``vector`` what it makes of the query,
     None where it was not asked or did not answer: then words answer alone, and ``degraded`` should say why.
-    ``dense_weight`` is the vectors' share of the score, None for the shares by context type.
+    ``dense_weight`` is the vectors' share of the score, None for the shares by context type. With ``decay`` the scores
+    of events fade. With ``by_picture`` the vector is one of pictures, perhaps with the query, and no word counts.
     """
 
     query: str
@@ -52,26 +61,60 @@ class FindRequest:
     vector: QueryVector | None = None
     dense_weight: float | None = None
     degraded: tuple[Degradation, ...] = ()
+    decay: Decay | None = None
+    by_picture: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the first stage found: the best records, and what it takes to tell of them; ``recall`` looks once more.
+
+    Who ranks the records anew gives `answer` another ``best``, which `openviking.retrieve.ranking.cut` puts in order.
+    """
+
+    best: tuple[Ranked, ...]
+    vectors: Coverage
+    terms: tuple[str, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+    fused: Fusion | None = None
+    searches: int = 0
+    scored: int = 0
+    recall: Recall | None = None
 
 
 def find(view: View, request: FindRequest) -> FindResult:
     """The best records for a query, or the newest of the scope where the query is blank."""
-    limit = min(request.limit, MAX_LIMIT)
+    return answer(view, request, first_stage(view, request))
+
+
+def first_stage(view: View, request: FindRequest) -> Stage:
+    """The best ``limit`` records for a query that score above its threshold; none where it is blank."""
     vectors = view.coverage(NO_MODEL if request.model is None else request.model.fingerprint, request.scope)
-    if not request.query.strip():
-        return FindResult(_newest(view, request, limit), request.degraded, vectors)
-    asked = analyse_query(request.query)
+    if not request.query.strip() and not request.by_picture:
+        return Stage((), vectors)
+    said = "" if request.by_picture else request.query
+    asked = analyse_query(said)
     terms = asked[:MAX_QUERY_TERMS]
     model = None if request.vector is None else request.model
-    asks = question(request.query)
+    asks = question(said)
     fused = fusion(asks, has_terms=bool(terms), model=model, dense_weight=request.dense_weight)
-    best = ranked(
-        view, Query(terms, request.vector, fused.score), phrases(asks.phrases), request.scope, limit, request.threshold
-    )
-    tags = view.tags([one.candidate.node.id for one in best])
-    finder = TermFinder(terms)
-    hits = tuple(_hit(view, one, finder, tags.get(one.candidate.node.id, ()), request, fused) for one in best)
-    return FindResult(hits, (*request.degraded, *_degraded(asked)), vectors)
+    recall = Recall(view, Query(terms, request.vector, fused.score), phrases(asks.phrases), request.decay)
+    best = ranked(recall, request.scope, min(request.limit, MAX_LIMIT), request.threshold)
+    degraded = () if request.by_picture else _degraded(asked)
+    return Stage(tuple(best), vectors, tuple(terms), degraded, fused, recall.searches, recall.scored, recall)
+
+
+def answer(view: View, request: FindRequest, stage: Stage) -> FindResult:
+    """What there is to tell of the records of a stage, in their order."""
+    if stage.fused is None:
+        hits = _newest(view, request, min(request.limit, MAX_LIMIT))
+        work = Work(scanned=stage.vectors.of, passed=len(hits))
+    else:
+        tags = view.tags([one.candidate.node.id for one in stage.best])
+        teller = _Teller(view, request, TermFinder(stage.terms), stage.fused)
+        hits = tuple(teller.hit(one, tags.get(one.candidate.node.id, ())) for one in stage.best)
+        work = Work(stage.searches, stage.scored, passed=len(stage.best), scanned=stage.vectors.of)
+    return FindResult(hits, (*request.degraded, *stage.degraded), stage.vectors, work=work)
 
 
 def _degraded(asked: Sequence[str]) -> tuple[Degradation, ...]:
@@ -83,36 +126,47 @@ def _degraded(asked: Sequence[str]) -> tuple[Degradation, ...]:
     return (Degradation("query", f"{MAX_QUERY_TERMS} of its terms are searched for, {len(others)} others are not"),)
 
 
-def _hit(
-    view: View, one: Ranked, finder: TermFinder, tags: tuple[str, ...], request: FindRequest, fused: Fusion
-) -> Hit:
-    candidate, score = one.candidate, one.score
-    node = candidate.node
-    explain = _explain(one, fused) if request.explain else None
-    if node.is_dir:
-        sidecars = view.sidecars(node.path)
-        text = "" if sidecars is None else sidecars.abstract if candidate.level == 0 else sidecars.overview
-        name = ABSTRACT_NAME if candidate.level == 0 else OVERVIEW_NAME
-        hit = Hit(
-            str(node.uri.child(name)),
-            context_type(node.path),
-            candidate.level,
-            score,
-            text,
-            tags,
-            None,
-            snippet(text, finder),
-        )
-    else:
-        passage = view.slice(node, candidate.start, min(candidate.end, candidate.start + SNIPPET_BYTES))
-        if node.kind == "html":
-            passage = without_tags(passage)
-        hit = Hit(
-            str(node.uri), context_type(node.path), 2, score, _abstract(view, node), tags,
-            (candidate.first_line, candidate.last_line), snippet(passage, finder),
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Makes hits of records of one view."""
+
+    view: View
+    request: FindRequest
+    finder: TermFinder
+    fused: Fusion
+
+    def hit(self, one: Ranked, tags: tuple[str, ...]) -> Hit:
+        candidate = one.candidate
+        node = candidate.node
+        if node.is_dir:
+            sidecars = self.view.sidecars(node.path)
+            abstract = "" if sidecars is None else sidecars.abstract if candidate.level == 0 else sidecars.overview
+            uri = str(node.uri.child(ABSTRACT_NAME if candidate.level == 0 else OVERVIEW_NAME))
+            level, lines, text = candidate.level, None, abstract
+        else:
+            uri, level = str(node.uri), FILE_LEVEL
+            shown = _visible(self.view, node)
+            abstract = node.abstract if shown is None else _first(shown)
+            lines, text = self._passage(candidate, shown)
+        return Hit(
+            uri, context_type(node.path), level, one.score, abstract, tags, lines, snippet(text, self.finder),
+            content=_content(self.view, node, abstract, self.request),
+            explain=_explain(one, self.fused) if self.request.explain else None,
+            duplicate_of=None if one.duplicate_of is None else str(one.duplicate_of.node.uri),
+            origin_score=candidate.origin_score, time_score=candidate.time_score,
         )  # fmt: skip
-    duplicate = None if one.duplicate_of is None else str(one.duplicate_of.node.uri)
-    return replace(hit, content=_content(view, node, hit, request), explain=explain, duplicate_of=duplicate)
+
+    def _passage(self, candidate: Candidate, shown: str | None) -> tuple[tuple[int, int] | None, str]:
+        """The first and last line of a passage and its text, of a memory as far as a reader sees it (``shown``)."""
+        node, lines = candidate.node, (candidate.first_line, candidate.last_line)
+        end = candidate.end if shown is None else min(candidate.end, len(shown.encode()))
+        if end < candidate.end and shown is not None:
+            last = max(shown.count("\n"), 1)
+            lines = (min(candidate.first_line, last), min(candidate.last_line, last))
+        if end <= candidate.start:
+            return lines, ""
+        passage = self.view.slice(node, candidate.start, min(end, candidate.start + SNIPPET_BYTES))
+        return lines, readable(passage, node.kind)
 
 
 def _newest(view: View, request: FindRequest, limit: int) -> tuple[Hit, ...]:
@@ -123,26 +177,40 @@ def _newest(view: View, request: FindRequest, limit: int) -> tuple[Hit, ...]:
     hits = []
     for node, level in found:
         sidecars = view.sidecars(node.path) if node.is_dir else None
-        abstract = _abstract(view, node) if sidecars is None else sidecars.overview if level == 1 else sidecars.abstract
+        if sidecars is None:
+            shown = _visible(view, node)
+            abstract = node.abstract if shown is None else _first(shown)
+        else:
+            abstract = sidecars.overview if level == 1 else sidecars.abstract
         hit = Hit(
             str(node.uri), context_type(node.path), level, 0.0, abstract, tags.get(node.id, ()), match_reason="filter"
         )
         explain = () if request.explain else None
-        hits.append(replace(hit, content=_content(view, node, hit, request), explain=explain))
+        hits.append(replace(hit, content=_content(view, node, abstract, request), explain=explain))
     return tuple(hits)
 
 
-def _abstract(view: View, node: Node) -> str:
-    if context_type(node.path) == "memory":
-        data = (view.text(node) or "").encode()[:MEMORY_ABSTRACT_BYTES]
-        return data.decode("utf-8", "ignore")
-    return node.abstract
+def _visible(view: View, node: Node) -> str | None:
+    """The text of a memory that a reader sees; None of any other file."""
+    return visible(view.text(node) or "") if context_type(node.path) == MEMORY else None
 
 
-def _content(view: View, node: Node, hit: Hit, request: FindRequest) -> str | None:
+def _first(text: str) -> str:
+    return text.encode()[:MEMORY_ABSTRACT_BYTES].decode("utf-8", "ignore")
+
+
+def _content(view: View, node: Node, abstract: str, request: FindRequest) -> str | None:
+    """All of the text that a reader sees; None where it is not wanted, or can't be read."""
     if not request.read_content:
         return None
-    return hit.abstract if node.is_dir else view.text(node)
+    if node.is_dir:
+        return abstract
+    try:
+        shown = _visible(view, node)
+        return view.text(node) if shown is None else shown
+    except UnavailableError:
+        # One file that is damaged is no reason to be without the others.
+        return None
 
 
 def _explain(one: Ranked, fused: Fusion) -> tuple[tuple[str, float], ...]:
@@ -150,9 +218,12 @@ def _explain(one: Ranked, fused: Fusion) -> tuple[tuple[str, float], ...]:
     candidate = one.candidate
     kind = context_type(candidate.node.path)
     parts = fused.parts(kind, candidate.terms, candidate.cosine, settled=candidate.settled)
-    phrase = candidate.score - fused.score(kind, candidate.words, candidate.cosine)
+    before = candidate.score if candidate.origin_score is None else candidate.origin_score
+    phrase = before - fused.score(kind, candidate.words, candidate.cosine)
     if abs(phrase) > ROUNDING:
         parts.append(("phrase", phrase))
+    if candidate.origin_score is not None:
+        parts.append(("time", candidate.score - before))
     behind = one.score - candidate.score
     if behind:
         parts.append(("directory_behind_files", behind))

@@ -64,7 +64,7 @@ def _object(node: Node, fields: Sequence[str] | None, tags: tuple[str, ...] | No
             "mode": 0o755 if node.is_dir else 0o644,
             "mtime": node.updated_at / 1000,
             "locked": False,
-            "id": node.id,
+            "id": node.record_id,
         }
         out.update({field: values[field] for field in FIELDS if field in fields})
     if tags is not None:

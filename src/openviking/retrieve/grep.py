@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from openviking.index.hidden_fields import FIELDS, visible
 from openviking.index.line_pattern import LineMatch, LinePattern
 from openviking.index.match_budget import MatchBudget
 from openviking.model.matches import ContextLine, GrepMatch, GrepResult
-from openviking.model.node import Node
 from openviking.store.port import View
+from openviking.uri import context_type, from_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +35,26 @@ def grep(view: View, request: GrepRequest) -> GrepResult:
     matches: list[GrepMatch] = []
     tagged: list[int] = []
     total = scanned = 0
-    for entry in view.walk(
-        request.path,
-        depth=request.depth,
-        hidden_files=False,
-        tags=request.tags or (),
-        excluded=excluded,
-        files_only=True,
+    for node_id, path, text in view.texts(
+        request.path, depth=request.depth, tags=request.tags or (), excluded=excluded, literal=request.pattern.literal
     ):
-        text = view.text(entry.node)
+        scanned += 1
         if text is None:
             continue
-        scanned += 1
+        if FIELDS in text and context_type(path) == "memory":
+            text = visible(text)
         lines = _Lines(text)
         for found in request.pattern.matching_lines(text, request.budget):
             total += 1
             if request.limit is None or len(matches) < request.limit:
-                matches.append(_match(entry.node, text, found, lines, request))
-                tagged.append(entry.node.id)
+                matches.append(_match(path, text, found, lines, request))
+                tagged.append(node_id)
     if request.tags is not None or request.show_tags:
         matches = _with_tags(view, matches, tagged)
     return GrepResult(tuple(matches), scanned, total)
 
 
-def _match(node: Node, text: str, found: LineMatch, lines: _Lines, request: GrepRequest) -> GrepMatch:
+def _match(path: str, text: str, found: LineMatch, lines: _Lines, request: GrepRequest) -> GrepMatch:
     number = found.number + 1
     before = after = None
     if request.before:
@@ -66,7 +63,7 @@ def _match(node: Node, text: str, found: LineMatch, lines: _Lines, request: Grep
     if request.after:
         last = min(number + request.after, lines.count)
         after = tuple(ContextLine(line, lines.text(line)) for line in range(number + 1, last + 1))
-    return GrepMatch(str(node.uri), number, text[found.start : found.end], before, after)
+    return GrepMatch(str(from_path(path)), number, text[found.start : found.end], before, after)
 
 
 def _with_tags(view: View, matches: Sequence[GrepMatch], node_ids: Sequence[int]) -> list[GrepMatch]:

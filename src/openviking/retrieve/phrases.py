@@ -7,7 +7,7 @@ from typing import Final
 
 from openviking.index.signals import Phrases
 from openviking.model.scope import Scope
-from openviking.retrieve.snippet import without_tags
+from openviking.retrieve.snippet import readable
 from openviking.store.port import Candidate, Query, View
 
 PASSAGE_BYTES: Final = 64 * 1024
@@ -30,7 +30,5 @@ def _raised(view: View, one: Candidate, phrases: Phrases, asked: frozenset[str])
     if one.node.is_dir or not phrases.possible({term for term, _ in one.terms}, asked):
         return one
     text = view.slice(one.node, one.start, min(one.end, one.start + PASSAGE_BYTES))
-    if one.node.kind == "html":
-        text = without_tags(text)
-    gain = phrases.gain(one.score, text)
+    gain = phrases.gain(one.score, readable(text, one.node.kind))
     return replace(one, score=one.score + gain) if gain else one

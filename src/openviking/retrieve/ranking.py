@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from openviking.index.signals import Phrases
 from openviking.model.scope import Scope
-from openviking.retrieve.phrases import search
-from openviking.store.port import Candidate, Query, View
+from openviking.retrieve.recall import Recall
+from openviking.store.port import Candidate
 
 DIRECTORY_SHARE: Final = 0.9
 """A directory scores at most this share of its best file."""
@@ -29,38 +28,41 @@ class Ranked:
     duplicate_of: Candidate | None = None
 
 
-def ranked(view: View, query: Query, phrases: Phrases, scope: Scope, limit: int, threshold: float) -> list[Ranked]:
+def ranked(recall: Recall, scope: Scope, limit: int, threshold: float) -> list[Ranked]:
     """The ``limit`` best records that score above ``threshold``, equal scores by path.
 
     A record's score does not depend on ``limit``: a directory is measured against its best file also where that file
     is not among the candidates. Byte-identical files come after all distinct ones.
     """
-    if not (query.terms or query.vector) or scope.nothing:
+    if not (recall.query.terms or recall.query.vector) or scope.nothing:
         return []
-    files, directories = _candidates(view, query, phrases, scope, limit)
+    files, directories = _candidates(recall, scope, limit)
     scored = [Ranked(file, file.score) for file in files]
     if scope.levels and FILE_LEVEL not in scope.levels:
         scored += [Ranked(directory, directory.score) for directory in directories]
     else:
-        scored += _behind_files(view, query, phrases, scope, limit, files, directories)
-    scored = [one for one in scored if one.score > threshold]
-    scored.sort(key=lambda one: (-one.score, one.candidate.node.path))
-    return _copies_behind(scored)[:limit]
+        scored += _behind_files(recall, scope, limit, files, directories)
+    return cut(scored, limit, threshold)
 
 
-def _candidates(
-    view: View, query: Query, phrases: Phrases, scope: Scope, limit: int
-) -> tuple[list[Candidate], list[Candidate]]:
+def cut(scored: Sequence[Ranked], limit: int, threshold: float) -> list[Ranked]:
+    """The ``limit`` best of those that score above ``threshold``, equal scores by path, copies behind all others."""
+    above = [one for one in scored if one.score > threshold]
+    above.sort(key=lambda one: (-one.score, one.candidate.node.path))
+    return _copies_behind(above)[:limit]
+
+
+def _candidates(recall: Recall, scope: Scope, limit: int) -> tuple[list[Candidate], list[Candidate]]:
     """The best passage of each file, and of each directory in whichever level is better, both best first.
 
     There are files with ``limit`` different contents if the scope has so many that match.
     """
     best: dict[int, Candidate] = {}
-    for candidate in search(view, query, phrases, scope, limit):
+    for candidate in recall.search(scope, limit):
         best.setdefault(candidate.node.id, candidate)
     directories = [candidate for candidate in best.values() if candidate.node.is_dir]
     if directories and FILE_LEVEL in (scope.levels or (FILE_LEVEL,)) and _contents(list(best.values())) < limit:
-        for candidate in search(view, query, phrases, replace(scope, levels=(FILE_LEVEL,)), limit):
+        for candidate in recall.search(replace(scope, levels=(FILE_LEVEL,)), limit):
             best.setdefault(candidate.node.id, candidate)
     files = [candidate for candidate in best.values() if not candidate.node.is_dir]
     files.sort(key=lambda file: (-file.score, file.node.path))
@@ -84,9 +86,7 @@ def _contents(candidates: Sequence[Candidate]) -> int:
 
 
 def _behind_files(
-    view: View,
-    query: Query,
-    phrases: Phrases,
+    recall: Recall,
     scope: Scope,
     limit: int,
     files: Sequence[Candidate],
@@ -100,19 +100,19 @@ def _behind_files(
         lowest = files[-1].score
         unknown = [one.node.path for one in directories if one.score >= lowest and one.node.path not in best]
         best.update(dict.fromkeys(unknown[LOOKED_UP:], lowest))
-        best.update(_best_files(view, query, phrases, scope, unknown[:LOOKED_UP]))
+        best.update(_best_files(recall, scope, unknown[:LOOKED_UP]))
     return [
         Ranked(one, min(one.score, DIRECTORY_SHARE * best[one.node.path]) if one.node.path in best else one.score)
         for one in directories
     ]
 
 
-def _best_files(view: View, query: Query, phrases: Phrases, scope: Scope, paths: Sequence[str]) -> dict[str, float]:
+def _best_files(recall: Recall, scope: Scope, paths: Sequence[str]) -> dict[str, float]:
     """By directory path, the score of the best file below it, for those that have one."""
     best: dict[str, float] = {}
     left = tuple(paths)
     while left:
-        below = _best_below(search(view, query, phrases, replace(scope, roots=left, levels=(FILE_LEVEL,)), len(left)))
+        below = _best_below(recall.search(replace(scope, roots=left, levels=(FILE_LEVEL,)), len(left)))
         found = {path: below[path] for path in left if path in below}
         if not found:
             break
@@ -142,7 +142,7 @@ def _copies_behind(scored: Sequence[Ranked]) -> list[Ranked]:
         if digest is not None and digest in first:
             copies.append(replace(one, duplicate_of=first[digest]))
         else:
-            distinct.append(one)
+            distinct.append(replace(one, duplicate_of=None) if one.duplicate_of else one)
             if digest is not None:
                 first[digest] = one.candidate
     return distinct + copies

@@ -8,6 +8,7 @@ from collections import Counter, deque
 from typing import Final
 
 from openviking.index.analyse import TermFinder
+from openviking.parse import said_in
 from openviking.text import shorten
 
 LENGTH: Final = 300
@@ -67,6 +68,13 @@ def _better(
         if not inside[term]:
             del inside[term]
     return (number, own) if own > gain else (best, gain)
+
+
+def readable(text: str, kind: str) -> str:
+    """A piece of a file of this ``kind`` as it is read: of markup without its tags, of a conversation what was said."""
+    if kind == "conversation":
+        return said_in(text)
+    return without_tags(text) if kind == "html" else text
 
 
 def without_tags(markup: str) -> str:

@@ -14,23 +14,10 @@ from openviking.errors import FailedPreconditionError, InvalidArgumentError, Una
 from openviking.model.identity import Identity
 from openviking.server.bodies import Telemetry
 from openviking.server.envelope import Json, success
-from openviking.server.lanes import Lane
+from openviking.server.lanes import Lanes
 from openviking.service.services import Services
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """``quick`` is for calls that end by themselves soon, ``patient`` for those that wait for work behind a write."""
-
-    quick: Lane
-    patient: Lane
-
-    def close(self) -> None:
-        """End both."""
-        self.quick.close()
-        self.patient.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +28,19 @@ class Edge:
     caller: Identity
     lanes: Lanes
 
-    async def call(self, call: Callable[[], T], *, wait: bool = False) -> T:
-        """What ``call`` gives, from a thread; ``wait`` for one that may wait for background work."""
+    async def call(self, call: Callable[[], T], *, wait: bool = False, asks: bool = False) -> T:
+        """What ``call`` gives, from a thread; ``wait`` for one that may wait for background work, ``asks`` for a model."""
+        lane = self.lanes.patient if wait else self.lanes.asking if asks else self.lanes.quick
         try:
-            return await (self.lanes.patient if wait else self.lanes.quick).run(call)
-        except FailedPreconditionError as error:
-            if self.services.stopping():
+            return await lane.run(call)
+        except (FailedPreconditionError, UnavailableError) as error:
+            if self.services.stopping() and isinstance(error, FailedPreconditionError):
                 raise UnavailableError(
                     f"The server is stopping: {error.message}", service="server", reason="stopping"
                 ) from error
+            if "store" in (error.details.get("resource"), error.details.get("service")):
+                # Its store may be gone because its account is.
+                await lane.run(lambda: self.services.check_caller(self.caller))
             raise
         except UnicodeEncodeError as error:
             # Only half of a surrogate pair has no bytes, and only JSON can bring one.
@@ -62,24 +53,33 @@ class Edge:
         call: Callable[[], Any],
         *,
         wait: bool = False,
+        asks: bool = False,
         lean: bool = False,
         status: int = 200,
         operation: str = "",
         telemetry: Telemetry = False,
     ) -> Json:
-        """The envelope of what ``call`` gives, with the time it took if ``telemetry`` is asked for."""
-        if telemetry is False:
-            return success(await self.call(call, wait=wait), lean=lean, status=status)
-        began = time.perf_counter()
-        result = await self.call(call, wait=wait)
-        taken = round((time.perf_counter() - began) * 1000, 3)
-        told: dict[str, Any] = {"id": f"tm_{uuid.uuid4().hex}"}
-        if telemetry is True or telemetry.summary:
-            told["summary"] = {"operation": operation, "status": "ok", "duration_ms": taken}
-        return success(result, lean=lean, status=status, telemetry=told)
+        """The envelope of what ``call`` gives, with the time it took if ``telemetry`` is asked for.
+
+        It is made in the thread too: a long list must not keep the loop from serving others.
+        """
+
+        def answered() -> Json:
+            if telemetry is False:
+                return success(call(), lean=lean, status=status)
+            began = time.perf_counter()
+            result = call()
+            told: dict[str, Any] = {"id": f"tm_{uuid.uuid4().hex}"}
+            if telemetry is True or telemetry.summary:
+                taken = round((time.perf_counter() - began) * 1000, 3)
+                told["summary"] = {"operation": operation, "status": "ok", "duration_ms": taken}
+            return success(result, lean=lean, status=status, telemetry=told)
+
+        return await self.call(answered, wait=wait, asks=asks)
 
 
-def _edge(request: Request) -> Edge:
+async def _edge(request: Request) -> Edge:
+    # Not a plain function: those cost a hop into a thread each.
     state = request.app.state
     return Edge(state.services, request.state.caller, state.lanes)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from starlette.responses import Response
 
 from openviking.errors import OpenVikingError
+
+_READABLE: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ESCAPED: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
 class Json(Response):
@@ -17,12 +20,11 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """The bytes of ``content``."""
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         try:
-            return text.encode()
+            return _READABLE.encode(content).encode()
         except UnicodeEncodeError:
             # Half of a surrogate pair has no bytes in UTF-8, but JSON can spell it.
-            return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+            return _ESCAPED.encode(content).encode("ascii")
 
 
 def success(
@@ -46,6 +48,9 @@ def success(
 
 
 def failure(error: OpenVikingError, headers: dict[str, str] | None = None) -> Json:
-    """The envelope of an error, with its status."""
+    """The envelope of an error, with its status, and ``Retry-After`` where its details say when."""
     told = {"code": error.code, "message": error.message, "details": error.details}
+    retry = error.details.get("retry_after")
+    if isinstance(retry, int | float):
+        headers = {**(headers or {}), "Retry-After": str(max(1, round(retry)))}
     return Json({"status": "error", "error": told}, status_code=error.status, headers=headers)

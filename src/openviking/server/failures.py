@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openviking.errors import (
@@ -35,6 +37,7 @@ _CODES: Final[dict[int, str]] = {
     404: "NOT_FOUND",
     409: ConflictError.code,
     413: InvalidArgumentError.code,
+    415: InvalidArgumentError.code,
     422: InvalidArgumentError.code,
     429: ResourceExhaustedError.code,
     502: UnavailableError.code,
@@ -43,6 +46,8 @@ _CODES: Final[dict[int, str]] = {
 }
 _STATUS: Final = {422: 400, 502: 503}
 SHOWN_ERRORS: Final = 20
+LONGEST_NAME: Final = 80
+"""Characters of a field's name that are shown."""
 
 
 def install(app: FastAPI) -> None:
@@ -57,27 +62,59 @@ async def _ours(_request: Request, error: Exception) -> Json:
     assert isinstance(error, OpenVikingError)  # noqa: S101
     if error.status >= 500 and error.status != UnimplementedError.status:
         _log.warning("%s: %s", error.code, error.message)
-    retry = error.details.get("retry_after")
-    return failure(error, {"Retry-After": str(max(1, round(retry)))} if isinstance(retry, int | float) else None)
+    return failure(error)
 
 
-async def _invalid(_request: Request, error: Exception) -> Json:
+async def _invalid(request: Request, error: Exception) -> Json:
     assert isinstance(error, RequestValidationError)  # noqa: S101
-    return failure(invalid(error.errors()))
+    return failure(invalid(error.errors(), _body_of(request)))
 
 
-def invalid(errors: Sequence[Any]) -> InvalidArgumentError:
-    """What a request that does not fit its schema is told."""
+def invalid(errors: Sequence[Any], body: Any = None) -> InvalidArgumentError:
+    """What a request that does not fit its schema is told; ``body`` is the type that its body should have."""
     found = [
-        {
-            "loc": [str(part) for part in one["loc"]],
-            "message": f"{one['msg']}, not {quoted(one['input'])}" if "input" in one and one["type"] != "missing" else one["msg"],
-            "type": one["type"],
-        }
+        {"loc": [_short(part) for part in one["loc"]], "message": _wrong(one, body), "type": one["type"]}
         for one in errors[:SHOWN_ERRORS]
-    ]  # fmt: skip
+    ]
     told = "; ".join(f"{'.'.join(one['loc'])}: {one['message']}" for one in found)
     return InvalidArgumentError(f"Invalid request parameters: {told}", validation_errors=found)
+
+
+def _wrong(one: Mapping[str, Any], body: Any) -> str:
+    if one["type"] == "json_invalid":
+        return f"the body is no JSON: {one['ctx']['error']} at character {one['loc'][-1]}"
+    if one["type"] == "extra_forbidden":
+        known = _fields(body, one["loc"][1:-1])
+        close = difflib.get_close_matches(str(one["loc"][-1])[:80], known, 1)
+        meant = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}" if known else ""
+        return f"this field is not known{meant}"
+    return (
+        f"{one['msg']}, not {quoted(one['input'])}" if "input" in one and one["type"] != "missing" else str(one["msg"])
+    )
+
+
+def _short(part: object) -> str:
+    """A step of the way to a value; the names of fields are the caller's."""
+    return str(part) if len(str(part)) <= LONGEST_NAME else f"{str(part)[:LONGEST_NAME]}…"
+
+
+def _body_of(request: Request) -> Any:
+    """The type of the body of the route that a request is for; None where it has none."""
+    parameters: Sequence[Any] = getattr(getattr(request.scope.get("route"), "dependant", None), "body_params", [])
+    return parameters[0].field_info.annotation if len(parameters) == 1 else None
+
+
+def _fields(kind: Any, way: Sequence[Any]) -> list[str]:
+    """The names of the fields of what lies on the ``way`` in a value of this type; [] if that is not one model."""
+    for kept in (kind, *get_args(kind)):
+        fields = getattr(kept, "model_fields", None)
+        if fields is not None:
+            # A step into one of several types is named after it.
+            way = way[1:] if way and way[0] == kept.__name__ else way
+            if not way:
+                return sorted(fields)
+            return _fields(fields[way[0]].annotation, way[1:]) if way[0] in fields else []
+    return []
 
 
 async def _http(_request: Request, error: Exception) -> Json:
@@ -85,8 +122,20 @@ async def _http(_request: Request, error: Exception) -> Json:
     status = _STATUS.get(error.status_code, error.status_code)
     code = _CODES.get(error.status_code, InternalError.code if error.status_code >= 500 else "UNKNOWN")
     details = {} if status == error.status_code else {"original_http_status_code": error.status_code}
-    body = {"status": "error", "error": {"code": code, "message": str(error.detail), "details": details}}
+    body = {"status": "error", "error": {"code": code, "message": _detail(error), "details": details}}
     return Json(body, status_code=status, headers=dict(error.headers or {}))
+
+
+def _detail(error: HTTPException) -> str:
+    """What an error of the framework says; of a body that can't be parsed, why."""
+    cause = error.__cause__
+    if error.status_code != 400 or cause is None:
+        return str(error.detail)
+    if isinstance(cause, RecursionError):
+        return "The body is nested too deeply"
+    if isinstance(cause, UnicodeDecodeError):
+        return f"The body is not {cause.encoding.upper()}: {cause.reason} at byte {cause.start}"
+    return "The body has a number with too many digits" if isinstance(cause, ValueError) else str(error.detail)
 
 
 class Faults:
@@ -112,6 +161,9 @@ class Faults:
 
         try:
             await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            # Nobody is there to be answered.
+            return
         except Exception as error:
             _log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
             if begun:

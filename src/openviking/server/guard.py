@@ -48,5 +48,6 @@ class Guard:
 
 def _call(scope: Scope) -> Call:
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    text = scope["query_string"].decode("latin-1")
+    query = parse_qsl(text, keep_blank_values=True) if text else ()
     return Call(scope["method"], scope["path"], headers, query)

@@ -7,7 +7,6 @@ import time
 import uuid
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from openviking.errors import InvalidArgumentError
@@ -35,9 +34,9 @@ class RequestHeaders:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["X-Request-ID"] = request_id
-                headers["X-Process-Time"] = f"{time.perf_counter() - began:.6f}"
+                taken = f"{time.perf_counter() - began:.6f}"
+                own = [(b"x-request-id", request_id.encode()), (b"x-process-time", taken.encode())]
+                message["headers"] = [*message.get("headers", ()), *own]
             await send(message)
 
         if given and not sound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import logging
@@ -11,13 +12,16 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Final
 
 import uvicorn
+from fastapi import FastAPI
 
 from openviking.config.settings import Settings
 from openviking.errors import InvalidArgumentError, UnavailableError
 from openviking.server.app import create_app
+from openviking.server.connection import Connection
 from openviking.service.authentication import Rules
 from openviking.service.services import Services
 
@@ -26,6 +30,13 @@ ALL: Final = "all"
 
 DRAIN_S: Final = 3
 """Seconds that calls under way have to come to their end after a signal."""
+
+GIVE_UP_S: Final = 2.5
+"""Seconds after a signal when calls that are still under way are answered that it stops."""
+
+MOST_CONNECTIONS: Final = 4096
+OTHER_FILES: Final = 256
+"""Of the files that a process may have open, so many are for other things than connections."""
 
 LAST_S: Final = 15.0
 """Seconds after a signal when the process ends in any case; what was acknowledged is on the disk by then."""
@@ -79,8 +90,11 @@ def serve(settings: Settings, listening: Callable[[str], None] = lambda _: None)
     with contextlib.closing(bound(settings.server.host, settings.server.port)) as sock:
         services = Services(settings, rules)
         host, port = sock.getsockname()[:2]
+        app = create_app(services)
         config = uvicorn.Config(
-            create_app(services),
+            app,
+            http=_connections(),
+            proxy_headers=False,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -88,10 +102,9 @@ def serve(settings: Settings, listening: Callable[[str], None] = lambda _: None)
             ws="none",
             timeout_keep_alive=settings.server.timeout_keep_alive,
             timeout_graceful_shutdown=DRAIN_S,
-            h11_max_incomplete_event_size=64 * 1024,
         )
         shown = f"[{host}]" if ":" in host else host
-        server = _Server(config, services, lambda: listening(f"http://{shown}:{port}"))
+        server = _Server(config, services, app, lambda: listening(f"http://{shown}:{port}"))
         server.run(sockets=[sock])
         if not server.started:
             raise UnavailableError("The server did not start; its log says why", service="server", reason="start-up")
@@ -100,9 +113,10 @@ def serve(settings: Settings, listening: Callable[[str], None] = lambda _: None)
 class _Server(uvicorn.Server):
     """A server whose waiting calls end with the first signal."""
 
-    def __init__(self, config: uvicorn.Config, services: Services, listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, services: Services, app: FastAPI, listening: Callable[[], None]) -> None:
         super().__init__(config)
         self._services = services
+        self._app = app
         self._listening = listening
         self._last: threading.Timer | None = None
 
@@ -110,6 +124,17 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._listening()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Before uvicorn ends what is under way without an answer.
+        asyncio.get_running_loop().call_later(GIVE_UP_S, self._give_up)
+        await super().shutdown(sockets)
+
+    def _give_up(self) -> None:
+        self._app.state.lanes.give_up()
+        for connection in tuple(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.give_up()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -133,6 +158,27 @@ class _Server(uvicorn.Server):
             self._last.start()
             # It waits for a lock of the worker's, which the interrupted thread may hold.
             threading.Thread(target=self._services.begin_to_stop, daemon=True).start()
+
+
+def _connections() -> type[Connection]:
+    """Connections of which no more are open than the files of this process allow."""
+    try:
+        import resource  # noqa: PLC0415 - not everywhere
+    except ImportError:
+        return Connection
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_CONNECTIONS + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, soft - OTHER_FILES)
+
+    class Counted(Connection):
+        limits = replace(Connection.limits, connections=max(most, 32))
+
+    return Counted
 
 
 def _end() -> None:

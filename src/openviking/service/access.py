@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from openviking.errors import InvalidArgumentError, PermissionDeniedError
+from openviking.index.relations import NAME as LINKS_NAME
 from openviking.model.identity import Identity
 from openviking.uri import AGENT_AREAS, RESERVED_NAMES, URI, USER_AREAS, check_new_name, parse, parse_new
 
@@ -14,10 +15,16 @@ WRITABLE_USER_AREAS = frozenset({"memories", "resources"})
 def resolve(identity: Identity, text: str) -> URI:
     """The canonical URI of ``text``, which the caller may read.
 
-    Raises `InvalidURIError` for a bad spelling and `PermissionDeniedError` for another user's tree or peer.
+    Raises `InvalidURIError` for a bad spelling and `PermissionDeniedError` for another user's tree or peer, and for the
+    file in which a directory's links are.
     """
     uri = parse(text, user=identity.user, today=datetime.now(tz=UTC).date())
     check_readable(identity, uri)
+    if uri.name == LINKS_NAME and identity.role != "root":
+        # It names what others linked to, which is theirs perhaps.
+        raise PermissionDeniedError(
+            f"Access denied for {uri}: relations tells the links of a directory", resource=str(uri)
+        )
     return uri
 
 
@@ -39,7 +46,9 @@ def check_readable(identity: Identity, uri: URI) -> None:
         raise _denied(uri)
     peer = _peer(uri)
     if identity.actor_peer is not None and peer is not None and peer != identity.actor_peer:
-        raise _denied(uri)
+        raise PermissionDeniedError(
+            f"Access denied for {uri}: it belongs to another peer than {identity.actor_peer}", resource=str(uri)
+        )
 
 
 def check_new_directory(identity: Identity, uri: URI) -> None:

@@ -13,12 +13,13 @@ from openviking.errors import (
     InvalidArgumentError,
     NotFoundError,
     OpenVikingError,
+    PermissionDeniedError,
     UnauthenticatedError,
 )
 from openviking.ingest.prepare import PREPARED, PathAnalyser
 from openviking.ingest.presets import preset_directories
 from openviking.model.account import Standing
-from openviking.model.identity import Identity
+from openviking.model.identity import Identity, Role
 from openviking.store.batch import MakeDirectory
 from openviking.store.jobs import NewJob
 from openviking.store.port import AccountStore
@@ -173,11 +174,36 @@ class Accounts:
             raise UnauthenticatedError("The user of this key is no longer registered")
         return standing
 
+    def check(self, identity: Identity) -> None:
+        """Raises as `store` does for a caller whose account or user is gone, or going; opens nothing."""
+        standing = self._admitted(identity)
+        if self._registered_only and (standing is None or standing.account is None):
+            raise NotFoundError(identity.account, "account")
+
     def is_open(self, name: str) -> bool:
         """Whether this process has an account's store open."""
         with self._lock:
             account = self._accounts.get(name)
         return account is not None and account.store is not None
+
+    def identity_of(self, account: str, user: str, role: Role) -> Identity:
+        """The user for whom work is done without a call, with the role of this moment; ``role`` for who is not registered.
+
+        Raises `PermissionDeniedError` for one who may do nothing any more.
+        """
+        system = self._known_system()
+        registered = None if system is None else system.user(account, user)
+        if registered is None and not self._registered_only:
+            return Identity(account, user, role)
+        if registered is None or registered.deletion is not None:
+            state = "is not registered" if registered is None else "is being deleted"
+            raise PermissionDeniedError(f"The user {user} {state}", resource=user)
+        return Identity(account, user, registered.role, registration=registered.number)
+
+    def open_accounts(self) -> list[tuple[str, AccountStore]]:
+        """The accounts that are open now, with their stores."""
+        with self._lock:
+            return [(name, account.store) for name, account in self._accounts.items() if account.store is not None]
 
     def open_stores(self) -> list[AccountStore]:
         """The stores that are open now."""
@@ -200,8 +226,10 @@ class Accounts:
     def _note_idle(self, name: str, account: _Account) -> None:
         """Tell the system store that an account has nothing left to be done, if so; that is a hint and may fail."""
         with contextlib.suppress(OpenVikingError):
-            if self._system is not None and account.store is not None and not account.store.jobs.waiting():
-                self._system.forget_work(name)
+            store = account.store
+            if self._system is None or store is None or store.jobs.waiting() or store.watches.next_due() is not None:
+                return
+            self._system.forget_work(name)
 
     def _opened(self, name: str, place: str) -> AccountStore:
         directory = self._path / "accounts" / place

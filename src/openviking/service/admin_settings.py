@@ -23,7 +23,10 @@ def account_view(account: str, overrides: Settings) -> dict[str, Any]:
 
 
 def changed_account(old: Settings, change: object) -> Settings:
-    """An account's settings after ``change``; raises `InvalidArgumentError`, `UnimplementedError` for access lists."""
+    """An account's settings after ``change``.
+
+    Raises `InvalidArgumentError`, `UnimplementedError` for access lists and for what nothing acts on.
+    """
     given = checked_object("settings", change)
     if given.get("acl") is not None:
         raise UnimplementedError("Access lists are not part of this version", field="acl")
@@ -38,7 +41,9 @@ def changed_account(old: Settings, change: object) -> Settings:
         raise InvalidArgumentError(
             f'{_EVOLUTION} must be {{"enabled": true}} or false, not {quoted(evolution)}', field=_EVOLUTION
         )
-    return {**old, _EVOLUTION: {"enabled": enabled}}
+    if enabled:
+        raise UnimplementedError("Agent evolution is not part of this version: it can only be off", field=_EVOLUTION)
+    return {**old, _EVOLUTION: {"enabled": False}}
 
 
 def changed_user(old: Settings, change: object) -> Settings:

@@ -71,6 +71,8 @@ class Breaker:
         self._failed_at = 0.0
         self._probed_at = 0.0
         self._probing = False
+        self.answered = False
+        """Whether the model has ever answered."""
 
     @property
     def outage(self) -> Outage | None:
@@ -114,6 +116,7 @@ class Breaker:
     def succeeded(self, ticket: Ticket) -> None:
         """The model answered; that ends an outage unless the call began before it."""
         with self._lock:
+            self.answered = True
             if ticket.outage == self._outages:
                 self._outage = None
                 self._probing = False

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from openviking.config.file import load_settings
-from openviking.config.settings import Settings
+from openviking.config.settings import ChatSettings, Settings
 from openviking.errors import InvalidArgumentError, OpenVikingError
+from openviking.providers.chat_selection import check_chat
+from openviking.providers.rerank.selection import check_rerank
 from openviking.providers.selection import check_settings
 from openviking.text import quoted
 
@@ -46,15 +50,29 @@ def configured(
         # Model and dimension in the file are those of the provider there.
         embedding = replace(settings.embedding, provider=embedder, model="", dimension=0)
         settings = replace(settings, embedding=embedding)
-    if embedder is None or isinstance(embedder, str):
-        _check(settings)
+    check_models(settings, given=not (embedder is None or isinstance(embedder, str)))
     return settings
 
 
-def _check(settings: Settings) -> None:
-    """Raises for a model that can't be as it is configured; whether it answers is found when it is asked."""
+def check_models(settings: Settings, *, given: bool = False) -> None:
+    """Raises for a model that can't be as it is configured; whether it answers is found when it is asked.
+
+    With ``given`` the caller brings the embedding model, and that of the configuration is not looked at.
+    """
+    with _named(settings):
+        if not given:
+            check_settings(settings.embedding)
+        check_rerank(settings.rerank)
+        for section in ("vlm", "query_planner"):
+            if (told := getattr(settings, section)) != ChatSettings():
+                check_chat(told, section)
+
+
+@contextmanager
+def _named(settings: Settings) -> Iterator[None]:
+    """Errors name the file that is to be mended."""
     try:
-        check_settings(settings.embedding)
+        yield
     except OpenVikingError as error:
         if settings.file is None:
             raise

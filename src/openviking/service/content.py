@@ -18,8 +18,9 @@ from openviking.errors import (
     UnavailableError,
 )
 from openviking.index.choices import one_of
+from openviking.index.hidden_fields import visible
 from openviking.index.limits import position
-from openviking.index.tags import accepted_tags
+from openviking.index.tags import MEMORY_TYPE, accepted_tags
 from openviking.ingest.prepare import prepare
 from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.identity import Identity
@@ -33,6 +34,7 @@ from openviking.service.worker import Worker, time_limit
 from openviking.session.live_files import live_file
 from openviking.store.batch import FileMode, Outcome, PutFile, SetTags, TagMode
 from openviking.store.port import AccountStore, View
+from openviking.text import counted
 from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, SIDECAR_NAMES, URI, context_type, split_citation
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
@@ -52,11 +54,12 @@ class Content:
         self._accounts = accounts
         self._worker = worker
 
-    def read(self, identity: Identity, uri: str, offset: int = 0, limit: int = -1, *, raw: bool = False) -> str:  # noqa: ARG002
+    def read(self, identity: Identity, uri: str, offset: int = 0, limit: int = -1, *, raw: bool = False) -> str:
         """The text of a file from line ``offset`` (0-based), ``limit`` lines of it (-1: all).
 
-        A URI may cite lines, ``…/a.md#L3-L9``; the ``id`` that `stat` tells is as good. ``raw`` makes no difference to a file without hidden fields. Raises
-        `NotFoundError`, and `InvalidArgumentError` for a directory or a binary file.
+        A URI may cite lines, ``…/a.md#L3-L9``; the ``id`` that `stat` tells is as good. Only with ``raw`` the fields that
+        a memory has behind its text are part of it. Raises `NotFoundError`, and `InvalidArgumentError` for a directory, a
+        binary file, and cited lines of which there is none.
         """
         offset, limit = position(offset, "offset"), position(limit, "limit", minimum=-1)
         base, cited = split_citation(uri)
@@ -69,8 +72,9 @@ class Content:
                 text = live
             else:
                 text = _text(view, _file(view, target))
+                text = text if raw or context_type(target.path) != "memory" else visible(text)
         if cited is not None:
-            text = _lines(text, cited[0] - 1, cited[1] - cited[0] + 1)
+            text = _cited(text, target, *cited)
         return text if not offset and limit < 0 else _lines(text, offset, limit)
 
     def download(self, identity: Identity, uri: str) -> bytes:
@@ -121,12 +125,12 @@ class Content:
 
         ``replace`` and ``append`` need an existing file, ``create`` a new one (its parents are made), ``upsert`` takes
         both. ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. The file gets ``tags`` in the
-        same transaction; one that is not ``key=value`` is left out. ``wait`` also awaits the file's vectors, and sidecars
+        same transaction; those that are not ``key=value`` are left out, ``skipped_count`` of them. ``wait`` also awaits the file's vectors, and sidecars
         and their vectors of the directories above, and raises what `Worker.drain` raises, with what was written as
         ``details["done"]``. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`, `PermissionDeniedError`.
         """
         one_of("mode", mode, tuple(MODES))
-        tagged = _tagging(tags, tag_mode)
+        tagged, skipped = _tagging(tags, tag_mode)
         time_limit(timeout)
         target = resolve_new(identity, uri)
         check_writable(identity, target)
@@ -150,6 +154,7 @@ class Content:
                 "semantic_status": "complete" if waited or not changed else "queued",
                 "vector_status": self._worker.vector_status(store, target.path, written=changed and not waited),
                 "queue_status": None,
+                **_of_tags(skipped),
             }
 
         if wait:
@@ -170,10 +175,11 @@ class Content:
         raise ConflictError(f"{target} is changed by other writers all the time", resource=str(target), retryable=True)
 
     def _sidecars(self, identity: Identity, uri: str) -> tuple[URI, Sidecars | None]:
-        target = resolve(identity, uri)
+        store = self._accounts.store(identity)
+        target = named(identity, store, split_citation(uri)[0])
         if target.name in SIDECAR_NAMES:
             target = target.parent
-        with self._accounts.store(identity).read() as view:
+        with store.read() as view:
             node = view.get(target.path)
             if node is None:
                 raise NotFoundError(str(target), "directory")
@@ -243,11 +249,20 @@ def named(identity: Identity, store: AccountStore, text: str) -> URI:
     raise NotFoundError(text, "record")
 
 
-def _tagging(tags: Sequence[str] | None, mode: str) -> Callable[[str], list[SetTags]]:
-    """What tags a written file."""
+def _tagging(tags: Sequence[str] | None, mode: str) -> tuple[Callable[[str], list[SetTags]], int | None]:
+    """What tags a written file, and how many of ``tags`` are none; None without any."""
     tag_mode: TagMode = "append" if one_of("tag_mode", mode, ("replace", "append")) == "append" else "replace"
-    kept = None if tags is None else accepted_tags(tags)[0]
-    return lambda path: [] if kept is None else [SetTags(path, kept, tag_mode)]
+    if tags is None:
+        return lambda _: [], None
+    kept, skipped = accepted_tags(tags)
+    return lambda path: [SetTags(path, kept, tag_mode, protected=MEMORY_TYPE)], skipped
+
+
+def _of_tags(skipped: int | None) -> dict[str, Any]:
+    """What an answer says of tags that were sent."""
+    if not skipped:
+        return {} if skipped is None else {"skipped_count": 0}
+    return {"skipped_count": skipped, "warnings": [f"{counted(skipped, 'tags')} left out: a tag must be key=value"]}
 
 
 def _file(view: View, target: URI) -> Node:
@@ -297,6 +312,15 @@ def _encoded(content: object, target: URI) -> bytes:
             f"The content has {len(data)} bytes, at most {MAX_FILE_BYTES} are allowed", resource=str(target)
         )
     return data
+
+
+def _cited(text: str, target: URI, first: int, last: int) -> str:
+    count = text.count("\n") + (not text.endswith("\n"))
+    if first > count:
+        raise InvalidArgumentError(
+            f"{target} has {counted(count, 'lines')}, none of L{first}-L{last}", resource=str(target), lines=count
+        )
+    return _lines(text, first - 1, last - first + 1)
 
 
 def _lines(text: str, offset: int, limit: int) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -16,9 +17,21 @@ from openviking.providers.embedder import Embedder
 from openviking.providers.selection import embedder_of
 from openviking.service.accounts import Accounts
 from openviking.service.configured import configured
+from openviking.service.embedded_relations import RelationMethods
+from openviking.service.embedded_session import Session
+from openviking.service.embedded_sessions import SessionMethods
+from openviking.service.embedded_skills import SkillMethods
+from openviking.service.embedded_upkeep import UpkeepMethods
+from openviking.service.embedded_watches import WatchMethods
+from openviking.service.embedded_watching import Asked, Watching, import_work
 from openviking.service.embedding import Embedding
-from openviking.service.resources import Resources
+from openviking.service.pictures import Image, addresses_of
+from openviking.service.reindex import Reindexing
+from openviking.service.reindex_work import ReindexWork
 from openviking.service.running import Running
+from openviking.service.sessions import Sessions, session_steps
+from openviking.service.skills import Skills
+from openviking.service.tasks import Tasks
 from openviking.service.use_cases import UseCases
 from openviking.service.vector_lane import VectorLane
 from openviking.service.worker import Worker
@@ -27,7 +40,7 @@ CLOSING_S: Final = 10.0
 """Seconds that closing waits for the imports of other threads to stop."""
 
 
-class OpenViking:
+class OpenViking(SessionMethods, SkillMethods, UpkeepMethods, WatchMethods, RelationMethods):
     """A context database in a directory; several processes and threads may use it at once.
 
     ``path`` is the data directory (default: the one that the configuration names, else ``~/.openviking/data``),
@@ -72,21 +85,30 @@ class OpenViking:
         vectors = VectorLane(
             self._accounts.open_stores, self._embedding, running=settings.workers > 0, interval=settings.poll_interval
         )
-        self._worker = Worker(
-            self._accounts.open_stores, {"import": Resources.resume}, settings.workers, settings.poll_interval, vectors
-        )
+        steps = {
+            **import_work(self._accounts, settings.fetch), **session_steps(), **ReindexWork(self._embedding).steps(),
+        }  # fmt: skip
+        self._worker = Worker(self._accounts.open_stores, steps, settings.workers, settings.poll_interval, vectors)
         self._running = Running()
-        cases = UseCases(settings, self._accounts, self._worker, self._embedding, self._running)
+        cases = self._cases = UseCases(settings, self._accounts, self._worker, self._embedding, self._running)
         self._fs, self._content, self._search = cases.fs, cases.content, cases.search
-        self._resources, self._system = cases.resources, cases.system
+        self._resources, self._system, self._relations = cases.resources, cases.system, cases.relations
+        self._sessions = Sessions(self._accounts, self._worker)
+        self._skills = Skills(self._accounts, self._worker, self._search)
+        self._tasks = Tasks(self._accounts, self._worker)
+        self._watching = Watching(self._accounts, self._worker, settings.fetch, running=settings.workers > 0)
+        self._watches = self._watching.watches
+        self._reindexing = Reindexing(self._accounts, self._worker, self._running, self._tasks)
 
     def close(self) -> None:
         """Stop background work and release the store; nothing queued is lost.
 
         An import of another thread ends at its next piece and is carried on by the next OpenViking on the store.
         """
+        self._watching.stop()
         self._worker.stop()
         self._running.wait(CLOSING_S)
+        self._cases.close()
         self._accounts.close()
         self._embedding.close()
 
@@ -97,6 +119,10 @@ class OpenViking:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def session(self, session_id: str) -> Session:
+        """A session as an object; nothing is made or looked for."""
+        return Session(self, session_id)
 
     def add_resource(
         self,
@@ -112,11 +138,16 @@ class OpenViking:
         reason: str = "",
         instruction: str = "",
         tags: Sequence[str] | None = None,
+        watch_interval: float | None = None,
         wait: bool = False,
         timeout: float | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> ImportReport:
-        """Import a local folder, file or zip, or update what it made before; its words are found when this returns.
+        """Import a local folder, file or zip, or what a URL names; or update what it made before.
+
+        Its words are found when this returns. A URL of http or https is fetched: a page becomes Markdown beside its
+        HTML, other files stay as they are, and the address of a repository (``https://…/name.git``, or of one at a
+        known code host, also with ``/tree/BRANCH/DIRECTORY``) its tree.
 
         ``to`` is the exact target URI, ``parent`` the directory to put it in (``create_parent``: made if missing).
         Where the source fills that place already, it is updated there; without both its first place is, or a new one
@@ -128,17 +159,27 @@ class OpenViking:
         ``build/``, ``doc/build/``, ``.github/``. With only such includes all files are taken. ``strict`` refuses a
         folder with binary files. ``reason`` and ``instruction`` are for models and have no effect without one.
 
+        With a ``watch_interval`` above 0 a URL is looked at again every so many minutes, and what it fills brought up to
+        date: by this or any other process that has the store open. Without one a watch of the same URL goes on; 0 pauses it,
+        and so does another source for its target, which the report's ``warnings`` say.
+
         ``tags`` go to the root and to what this import makes or updates. ``wait`` also awaits summaries and vectors of
         what lies at the root, for ``timeout`` seconds at most; without it the report's ``vectors_waiting`` says how
         many vectors are to come. Raises `NotFoundError`, `ProcessingError`, `InvalidArgumentError`,
         `DeadlineExceededError`, and with ``wait`` what `wait_processed` raises.
         """
-        del reason, instruction
-        options = ImportOptions.of(strict=strict, include=include, exclude=exclude, ignore_dirs=ignore_dirs)
-        return self._resources.add_resource(
-            self._identity, path, to, parent, create_parent=create_parent, options=options, tags=tags,
-            wait=wait, timeout=timeout, progress=progress,
+        asked = Asked(
+            path if isinstance(path, str) else None, watch_interval, reason, instruction, strict=strict, include=include,
+            exclude=exclude, ignore_dirs=ignore_dirs, tags=tags,
         )  # fmt: skip
+        options = ImportOptions.of(strict=strict, include=include, exclude=exclude, ignore_dirs=ignore_dirs)
+        with self._watching.addition(self._identity, asked, to, parent, self._running) as watched:
+            report = self._resources.add_resource(
+                self._identity, path, to, parent, create_parent=create_parent, options=options, tags=tags,
+                wait=wait, timeout=timeout, progress=progress,
+            )  # fmt: skip
+            told = watched(report.root_uri)
+        return replace(report, warnings=(*report.warnings, *told)) if told else report
 
     def find(
         self,
@@ -149,25 +190,85 @@ class OpenViking:
         node_limit: int | None = None,
         score_threshold: float | None = None,
         context_type: str | Sequence[str] | None = None,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - its name on the wire
         level: int | str | Sequence[int] | None = None,
-        read_content: bool = False,
         tags: Sequence[str] | None = None,
         since: str | None = None,
         until: str | None = None,
         time_field: str | None = None,
+        events_time_decay_protection: str | None = None,
+        include_provenance: bool = False,
+        read_content: bool = False,
         explain: bool = False,
+        strategy: str | Mapping[str, Any] | None = None,
+        explain_missing: str | Sequence[str] | None = None,
+        image: Image | Sequence[Image] | None = None,
     ) -> FindResult:
         """The best records for ``query``, each with lines, snippet and score (0 ≤ score < 1).
 
         ``target_uri`` names one or more directories or files (default: the user's tree and ``viking://resources``).
         ``level`` 0, 1, 2 means abstracts, overviews, files. ``since`` and ``until`` take ``2h``, ``7d``, a date or an
-        ISO time, on ``time_field`` ``updated_at`` or ``created_at``. ``explain`` adds the contributions of each term.
+        ISO time, on ``time_field`` ``updated_at`` or ``created_at``. ``filter`` is a tree of conditions on the fields of
+        a record, such as ``{"op": "must", "field": "level", "conds": [2]}``. A blank query with one of ``filter``,
+        ``context_type``, ``tags``, ``since``, ``until`` gives the newest records. With ``events_time_decay_protection``
+        (``"0"``, ``"12h"``, ``"7d"``) the scores of events fade when they are older than that. ``include_provenance`` tells
+        where the hits come from, ``explain`` adds the contributions to each score. ``strategy`` ``hierarchical`` walks
+        through directories from those nearest to the query; a preset (``classic``, ``late``) or an object of its parameters
+        says how.
+        ``explain_missing`` takes up to 20 URIs; ``missing`` of the result says of each why it is not among the hits.
+        ``image`` is a picture (path, bytes or address) or several, for a model that embeds them: its vector, together with
+        that of ``query`` if there is one, is compared with those of resources' files.
         Raises `InvalidArgumentError`, `InvalidURIError`, `PermissionDeniedError`.
         """
         return self._search.find(
             self._identity, query, target_uri, limit=limit, node_limit=node_limit, score_threshold=score_threshold,
-            context_type=context_type, level=level, read_content=read_content, tags=tags, since=since, until=until,
-            time_field=time_field, explain=explain,
+            context_type=context_type, filter=filter, level=level, tags=tags, since=since, until=until,
+            time_field=time_field, events_time_decay_protection=events_time_decay_protection,
+            include_provenance=include_provenance, read_content=read_content, explain=explain, strategy=strategy,
+            explain_missing=explain_missing, image_url=addresses_of(image),
+        )  # fmt: skip
+
+    def search(
+        self,
+        query: str = "",
+        target_uri: str | Sequence[str] = "",
+        *,
+        session_id: str | None = None,
+        search_type: str = "semantic",
+        dedup: bool = True,
+        rerank: bool = True,
+        limit: int = 10,
+        node_limit: int | None = None,
+        score_threshold: float | None = None,
+        context_type: str | Sequence[str] | None = None,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - its name on the wire
+        level: int | str | Sequence[int] | None = None,
+        tags: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        time_field: str | None = None,
+        events_time_decay_protection: str | None = None,
+        include_provenance: bool = False,
+        read_content: bool = False,
+        explain: bool = False,
+        strategy: str | Mapping[str, Any] | None = None,
+        explain_missing: str | Sequence[str] | None = None,
+        image: Image | Sequence[Image] | None = None,
+    ) -> FindResult:
+        """As `find`, for a question that may belong to a session; it can't be blank.
+
+        ``search_type`` ``keywords`` ranks by words alone. Where a chat model is configured and something was said in the
+        session, it plans up to five queries instead of yours (``query_plan`` of the result); their hits are fused, each
+        record once, and ``limit`` is that of all. ``dedup`` False gives them one after the other, each query with its own
+        limit, as over HTTP. ``rerank`` False does without the rerank model that may be configured. Raises as `find` does.
+        """
+        return self._search.search(
+            self._identity, query, target_uri, session_id=session_id, search_type=search_type, dedup=dedup, rerank=rerank,
+            limit=limit, node_limit=node_limit, score_threshold=score_threshold,
+            context_type=context_type, filter=filter, level=level, tags=tags, since=since, until=until,
+            time_field=time_field, events_time_decay_protection=events_time_decay_protection,
+            include_provenance=include_provenance, read_content=read_content, explain=explain, strategy=strategy,
+            explain_missing=explain_missing, image_url=addresses_of(image),
         )  # fmt: skip
 
     def grep(
@@ -288,6 +389,14 @@ class OpenViking:
         """Move or rename a file or directory. Raises `NotFoundError`, `AlreadyExistsError`, `InvalidArgumentError`."""
         return self._fs.mv(self._identity, from_uri, to_uri)
 
+    def cp(self, from_uri: str, to_uri: str, recursive: bool = False) -> dict[str, Any]:
+        """Copy a file, or with ``recursive`` a directory and all below; tags go along, vectors need not be made again.
+
+        Raises `NotFoundError`, `AlreadyExistsError`, `FailedPreconditionError` for a directory without ``recursive``,
+        `InvalidArgumentError`.
+        """
+        return self._fs.cp(self._identity, from_uri, to_uri, recursive=recursive)
+
     def read(self, uri: str, offset: int = 0, limit: int = -1, raw: bool = False) -> str:
         """The text of a file, or ``limit`` lines of it from line ``offset``; ``uri#L3-L9`` gives those lines."""
         return self._content.read(self._identity, uri, offset, limit, raw=raw)
@@ -307,7 +416,7 @@ class OpenViking:
     def write(
         self, uri: str, content: str, mode: str = "replace", *, wait: bool = False, timeout: float | None = None
     ) -> dict[str, Any]:
-        """Write a file's text; ``mode`` is replace, append (both need the file) or create (needs it missing).
+        """Write a file's text; ``mode`` is replace, append (both need the file), create (needs it missing) or upsert.
 
         ``append`` keeps all text; a file that is not in UTF-8 becomes UTF-8 by it. ``wait`` awaits the file's vectors,
         the summaries above and their vectors, and raises what `wait_processed` raises. Raises `NotFoundError`,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from openviking.config.settings import EmbeddingSettings
-from openviking.errors import DeadlineExceededError, OpenVikingError, UnavailableError
+from openviking.errors import DeadlineExceededError, InvalidArgumentError, OpenVikingError, UnavailableError
 from openviking.model.embedding import EmbeddingModel
 from openviking.model.hit import Degradation
 from openviking.providers.embedder import Embedder, real_numbers
@@ -33,6 +34,12 @@ QUESTIONS_AT_ONCE: Final = 16
 
 GRACE_S: Final = 0.2
 """So much later than its deadline a call of the model is given up from outside."""
+
+ANYTHING: Final = "status"
+"""What a service is asked that is only to show that it answers."""
+
+PICTURE_S: Final = 10.0
+"""So long, or as long as for a question, a vector of pictures is waited for."""
 
 PROBE_S: Final = 0.3
 """So long a question waits that tries whether an outage is over; its call goes on when it has been answered by words."""
@@ -158,6 +165,37 @@ class Embedding:
             known = self._model = self._within(deadline, lambda: self.embedder.model)
         return known
 
+    def ask_once(self) -> None:
+        """See to it that a service has answered once in this process: one that has not is asked, like a question.
+
+        Raises as `model_in_time`.
+        """
+        here = self._given is not None or self._settings.provider == "builtin"
+        if here or self.calls.answered or self.questions.answered:
+            return
+        self._ask()
+
+    def _ask(self) -> None:
+        model = self.model_in_time()
+        deadline = time.monotonic() + self._settings.query_timeout
+        self._within(deadline, lambda: self._answered(model, ANYTHING, deadline))
+
+    def trouble(self) -> OpenVikingError | None:
+        """Why the model can't be used, None if it works.
+
+        A service that has not answered in this process is asked once; whether an outage of questions is over is tried.
+        """
+        try:
+            self.describe()
+            if (outage := self.calls.outage) is not None:
+                return outage.error
+            if self.questions.outage is not None:
+                self._ask()
+            self.ask_once()
+        except OpenVikingError as error:
+            return error
+        return None
+
     def use(self, store: AccountStore, model: EmbeddingModel) -> bool:
         """Tell the store that the model is used, now and then again; whether it was told now."""
         last = self._used.get(id(store))
@@ -205,8 +243,43 @@ class Embedding:
         except OpenVikingError as error:
             if error.details.get("service") == "store":
                 raise
-            return Asked(self._model, None, (Degradation(STAGE, error.message),))
+            return Asked(self._model, None, (Degradation(STAGE, without_quotes(error)),))
         return Asked(model, QueryVector(model.fingerprint, values))
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model makes vectors of pictures."""
+        if self._given is not None:
+            return bool(getattr(self._given, "sees", False))
+        return self.enabled and self._settings.provider != "builtin" and self._settings.input == "multimodal"
+
+    def looked_at(self, store: AccountStore, text: str, pictures: Sequence[str]) -> Asked:
+        """What the model makes of ``pictures`` (``data:`` URIs) and ``text`` together; the model must be one that `sees`.
+
+        No vector while no passage of the account has one. Words can't stand in for it, so it raises `UnavailableError` or
+        `DeadlineExceededError` for a model that does not answer, `InvalidArgumentError` for pictures that it refuses.
+        """
+        seconds = max(self._settings.query_timeout, PICTURE_S)
+        deadline = time.monotonic() + seconds
+        try:
+            model = self.model_in_time()
+            if not self._has_vectors(store, model):
+                return Asked(model)
+            key = "\0" + hashlib.sha256("\0".join([text, *pictures]).encode("utf-8", "replace")).hexdigest()
+            values = self._remembered(key)
+            if values is None:
+                values = self._within(deadline, lambda: self._seen(model, key, text, pictures, deadline))
+        except OpenVikingError as error:
+            if error.details.get("refused"):
+                raise InvalidArgumentError(error.message, field="image_url") from error
+            raise
+        return Asked(model, QueryVector(model.fingerprint, values))
+
+    def _seen(
+        self, model: EmbeddingModel, key: str, text: str, pictures: Sequence[str], deadline: float
+    ) -> NDArray[np.float32]:
+        given = self.embedder.picture(text, pictures, timeout=max(deadline - time.monotonic(), 0.001))  # type: ignore[attr-defined]
+        return self._sound(model, key, given)
 
     def describe(self) -> dict[str, Any]:
         """What people may know of the model; raises `OpenVikingError` for one that is configured wrongly."""
@@ -285,6 +358,10 @@ class Embedding:
 
     def _answered(self, model: EmbeddingModel, question: str, deadline: float) -> NDArray[np.float32]:
         given = self.embedder.query(question, timeout=max(deadline - time.monotonic(), 0.001))
+        return self._sound(model, question, given)
+
+    def _sound(self, model: EmbeddingModel, question: str, given: object) -> NDArray[np.float32]:
+        """``given`` as a vector of the model, remembered as that of ``question``."""
         values = real_numbers(given)
         sound = values is not None and values.shape == (model.dimension,)
         length = math.sqrt(float(values @ values)) if values is not None and sound else math.nan
@@ -350,7 +427,20 @@ def unavailable(reason: str) -> UnavailableError:
 
 def unavailable_still(error: OpenVikingError) -> UnavailableError:
     """That the model is not asked because it did not answer a moment ago."""
-    return UnavailableError(error.message, service="embedding", reason="it is left alone for a while")
+    still = UnavailableError(error.message, service="embedding", reason="it is left alone for a while")
+    status = error.details.get("upstream_status_code")
+    return still if status is None else _with_status(still, status)
+
+
+def _with_status(error: UnavailableError, status: object) -> UnavailableError:
+    error.details["upstream_status_code"] = status
+    return error
+
+
+def without_quotes(error: OpenVikingError) -> str:
+    """Why a model does not answer, without the words of its service: they may quote what another caller sent it."""
+    status = error.details.get("upstream_status_code")
+    return error.message if status is None else f"The embedding model does not answer: HTTP {status}"
 
 
 def _late(seconds: float, why: str) -> DeadlineExceededError:

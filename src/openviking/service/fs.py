@@ -17,7 +17,7 @@ from openviking.errors import (
 )
 from openviking.index.choices import one_of
 from openviking.index.limits import position, whole_number
-from openviking.index.tags import accepted_tags, merged_tags
+from openviking.index.tags import MEMORY_TYPE, accepted_tags, merged_tags
 from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.identity import Identity
 from openviking.model.listing import Listing
@@ -201,18 +201,24 @@ class FileSystem:
         mode: str = "replace",
         recursive: bool = False,
     ) -> dict[str, Any]:
-        """Change the tags of a node, or of all below it; a tag that is not ``key=value`` is skipped and counted."""
+        """Change the tags of a node, or of all below it; a tag that is not ``key=value`` is skipped and counted.
+
+        So is ``memory_type`` of a memory, which no caller changes (contract/retrieval.md §2.4).
+        """
         chosen = one_of("mode", mode, ("replace", "append", "clear"))
         target = resolve(identity, uri)
         check_changeable(identity, target)
         kept, skipped = accepted_tags(tags)
+        if context_type(target.path) == "memory":
+            own = tuple(tag for tag in kept if not tag.startswith(f"{MEMORY_TYPE}="))
+            kept, skipped = own, skipped + len(kept) - len(own)
         store = self._accounts.store(identity)
         with store.read() as view:
             node = self._node(view, target)
             if chosen == "append" and kept:
                 _check_room(view, node, kept, recursive=recursive)
         useless = bool(tags) and not kept and chosen != "clear"
-        operations = [] if useless else [SetTags(target.path, kept, _tag_mode(chosen), recursive)]
+        operations = [] if useless else [SetTags(target.path, kept, _tag_mode(chosen), recursive, MEMORY_TYPE)]
         applied = store.apply(operations) if operations else None
         touched = applied.outcomes[0].touched if applied else ()
         return {

@@ -13,6 +13,7 @@ from openviking.errors import (
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
+    NotFoundError,
     OpenVikingError,
     PermissionDeniedError,
     ProcessingError,
@@ -21,29 +22,35 @@ from openviking.errors import (
 from openviking.index.choices import one_of
 from openviking.index.tags import accepted_tags
 from openviking.ingest.delivery import storable
+from openviking.ingest.fetch.failures import FetchTimeoutError
+from openviking.ingest.fetch.fetcher import Fetcher
+from openviking.ingest.fetch.origin import REMOTE, Origin, origin_of
 from openviking.ingest.opening import ARCHIVE, archive_stem, is_archive
 from openviking.ingest.reserve import document_stem, reserve
 from openviking.model.identity import Identity
 from openviking.model.imports import LISTED, ImportOptions
 from openviking.model.task import ACTIVE, NewTask, new_task_id
+from openviking.model.watch import without_secrets
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
+from openviking.service.import_step import OVER
 from openviking.service.lease import LEASE_MS
 from openviking.service.processed import queue_status
+from openviking.service.remote_imports import look_ahead, payload_of, reserved_place
 from openviking.service.resources import import_target
 from openviking.service.running import Running
 from openviking.service.task_run import with_task
 from openviking.service.tasks import Tasks
 from openviking.service.uploads import Upload, Uploads, plain_name
+from openviking.service.watch_requests import WatchRequest
 from openviking.service.worker import Worker, time_limit
-from openviking.store.jobs import NewJob
+from openviking.store.jobs import TIDY, NewJob
 from openviking.store.port import AccountStore
 from openviking.text import quoted
 from openviking.uri import from_path
 
 TASK_TYPE: Final = "add_resource"
 
-_REMOTE: Final = re.compile(r"(?:https?|ssh|git)://|git@", re.IGNORECASE)
 _OTHER_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _CORE: Final = frozenset(
     {"path", "temp_file_id", "to", "parent", "create_parent", "reason", "instruction", "wait", "timeout", "strict",
@@ -51,8 +58,11 @@ _CORE: Final = frozenset(
      "telemetry", "watch_interval", "processing_mode", "tags", "tag_mode", "add_type"}
 )  # fmt: skip
 _FAILURES: Final[dict[str, type[OpenVikingError]]] = {
-    error.code: error for error in (InvalidArgumentError, ConflictError, PermissionDeniedError, FailedPreconditionError)
-}
+    error.code: error
+    for error in (
+        InvalidArgumentError, ConflictError, PermissionDeniedError, FailedPreconditionError, FetchTimeoutError,
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,8 @@ class Addition:
     exclude: str | None = None
     ignore_dirs: str | None = None
     preserve_structure: bool | None = None
-    watch_interval: float = 0.0
+    watch_interval: float | None = None
+    is_active: bool | None = None
     tags: Sequence[str] | None = None
     tag_mode: str = "replace"
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -93,12 +104,24 @@ class _Submitted:
 class Imports:
     """Queues imports as tasks, and carries them out at once for who waits."""
 
-    def __init__(self, accounts: Accounts, worker: Worker, running: Running, tasks: Tasks, uploads: Uploads) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        worker: Worker,
+        running: Running,
+        tasks: Tasks,
+        uploads: Uploads,
+        fetcher: Fetcher,
+        *,
+        watching: bool = True,
+    ) -> None:
         self._accounts = accounts
         self._worker = worker
         self._running = running
         self._tasks = tasks
         self._uploads = uploads
+        self._fetcher = fetcher
+        self._watching = watching
 
     def add(
         self, identity: Identity, addition: Addition, *, wait: bool = False, timeout: float | None = None
@@ -107,15 +130,58 @@ class Imports:
 
         With ``wait`` its words, summaries and vectors are there when this returns. A source that was added ``to`` a
         place before, under the same name, is updated there. The upload is used up. Raises `PermissionDeniedError` for
-        a path of the server's disk and for an upload that is not the caller's, `NotFoundError` for a missing
-        ``parent``, `InvalidArgumentError`, `UnimplementedError` for what is to be fetched; with ``wait`` also
+        a path of the server's disk, an address that may not be asked and an upload that is not the caller's,
+        `NotFoundError` for a missing ``parent``, `InvalidArgumentError`, also for a repository that is not there; with ``wait`` also
         `ProcessingError` if nothing could be imported, and `DeadlineExceededError` after ``timeout`` seconds: the
         import goes on then.
         """
         limit = time_limit(timeout)
         deadline = None if limit is None else time.monotonic() + limit
-        upload, warnings = self._checked(identity, addition)
-        submitted = self._submitted(identity, addition, upload)
+        what, warnings = self._checked(identity, addition)
+        watch = WatchRequest.of(addition, enabled=self._watching)
+        if isinstance(what, Origin):
+            look_ahead(self._fetcher, what, deadline, self._worker.stopping)
+        submitted = self._submitted(identity, addition, what, watch)
+        warnings += watch.keep(identity, submitted.store, submitted.root, submitted.task.id)
+        return self._begun(identity, submitted, warnings, wait=wait, limit=limit, deadline=deadline)
+
+    def fetch_again(
+        self, identity: Identity, uri: str, *, wait: bool = False, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """Fetch what fills ``uri`` once more, with the options that it was added with; as `add` without a watch of its own.
+
+        What has not changed costs one request. Raises `NotFoundError` if nothing that was fetched fills ``uri``, else
+        as `add` does.
+        """
+        from openviking.ingest.fetch.remote import remembered  # noqa: PLC0415
+
+        limit = time_limit(timeout)
+        deadline = None if limit is None else time.monotonic() + limit
+        target = resolve(identity, uri)
+        with self._accounts.store(identity).read() as view:
+            known = next((told for one in view.sources_at(target.path) if (told := remembered(one))), None)
+        if known is None:
+            raise NotFoundError(str(target), "source")
+        path, args, options = known
+        addition = Addition(
+            path=path, to=str(target), args=args, strict=options.strict, include=",".join(options.include),
+            exclude=",".join(options.exclude), ignore_dirs=",".join(options.ignore_dirs), tag_mode="append",
+        )  # fmt: skip
+        what, warnings = self._checked(identity, addition)
+        submitted = self._submitted(identity, addition, what, WatchRequest.of(addition))
+        return self._begun(identity, submitted, warnings, wait=wait, limit=limit, deadline=deadline)
+
+    def _begun(
+        self,
+        identity: Identity,
+        submitted: _Submitted,
+        warnings: list[str],
+        *,
+        wait: bool,
+        limit: float | None,
+        deadline: float | None,
+    ) -> dict[str, Any]:
+        """What is answered once the import is queued, or with ``wait`` carried out."""
         if not wait:
             submitted.store.jobs.enqueue(with_task(submitted.job, submitted.task))
             self._worker.wake()
@@ -133,8 +199,8 @@ class Imports:
             )
             raise
 
-    def _checked(self, identity: Identity, addition: Addition) -> tuple[Upload, list[str]]:
-        """The upload that is to be imported, and what is to be said of the request."""
+    def _checked(self, identity: Identity, addition: Addition) -> tuple[Upload | Origin, list[str]]:
+        """The upload or address that is to be imported, and what is to be said of the request."""
         one_of("tag_mode", addition.tag_mode, ("replace", "append"))
         inside = sorted(_CORE & set(addition.args))
         if inside:
@@ -145,11 +211,14 @@ class Imports:
             raise InvalidArgumentError(
                 "to and parent exclude each other; give one of them", to=addition.to, parent=addition.parent
             )
+        what: Upload | Origin
         if addition.temp_file_id is None:
-            raise _without_upload(addition.path)
-        if addition.watch_interval > 0:
+            what = _origin(addition)
+            self._fetcher.check(what)
+        elif (addition.watch_interval or 0) > 0:
             raise InvalidArgumentError("An upload can't be watched: it does not change", field="watch_interval")
-        upload = self._uploads.find(identity, addition.temp_file_id)
+        else:
+            what = self._uploads.find(identity, addition.temp_file_id)
         warnings = [
             f"the tag {quoted(tag)} is not key=value and was left out"
             for tag in addition.tags or ()
@@ -157,15 +226,54 @@ class Imports:
         ]
         if addition.preserve_structure is False:
             warnings.append("preserve_structure=false has no effect: trees are kept as they are")
-        return upload, warnings
+        return what, warnings
 
-    def _submitted(self, identity: Identity, addition: Addition, upload: Upload) -> _Submitted:
-        """The job and its task, with its root reserved and the upload taken."""
+    def _submitted(
+        self, identity: Identity, addition: Addition, what: Upload | Origin, watch: WatchRequest
+    ) -> _Submitted:
+        """The job and its task, with its root reserved and an upload taken."""
         store = self._accounts.store(identity)
-        name, stem = names(addition.source_name, upload.name)
         root, parent = import_target(
             identity, store, addition.to, addition.parent, create_parent=addition.create_parent
         )
+        watch.check(identity, store, root)
+        if isinstance(what, Origin):
+            return self._fetching(identity, store, addition, what, root, parent)
+        return self._receiving(identity, store, addition, what, root, parent)
+
+    def _fetching(
+        self,
+        identity: Identity,
+        store: AccountStore,
+        addition: Addition,
+        origin: Origin,
+        root: str | None,
+        parent: str | None,
+    ) -> _Submitted:
+        """The job of fetching an address."""
+        self._worker.make_known(store)
+        place = reserved_place(identity, store, origin, root, parent, addition.source_name)
+        told = NewTask(
+            TASK_TYPE, identity.user, str(from_path(place.source.root or "")),
+            {"source_name": origin.given, "reason": addition.reason, "instruction": addition.instruction},
+            internal=addition.internal,
+        )  # fmt: skip
+        payload = payload_of(
+            place, origin, dict(addition.args), _options(addition), accepted_tags(addition.tags)[0], addition.tag_mode
+        )
+        return _Submitted(store, NewJob("import", told.id, {**payload, TIDY: OVER}), told, place.source.root or "")
+
+    def _receiving(
+        self,
+        identity: Identity,
+        store: AccountStore,
+        addition: Addition,
+        upload: Upload,
+        root: str | None,
+        parent: str | None,
+    ) -> _Submitted:
+        """The job of an upload, which is taken."""
+        name, stem = names(addition.source_name, upload.name)
         # What is added to the same place under the same name is the same source in another state.
         location = "upload:" + (storable(name).replace("\n", " ") if root is not None else upload.id)
         self._worker.make_known(store)
@@ -184,14 +292,12 @@ class Imports:
             {"source_name": name, "reason": addition.reason, "instruction": addition.instruction},
             internal=addition.internal, id=task,
         )  # fmt: skip
-        options = ImportOptions.of(
-            strict=addition.strict, include=addition.include, exclude=addition.exclude, ignore_dirs=addition.ignore_dirs
-        )
+        options = _options(addition)
         kept, _ = accepted_tags(addition.tags)
         payload = {
             "location": str(taken), "name": name, "reserved": source.location, "root": filled, "parent": None,
             "options": options.to_dict(), "tags": kept, "tag_mode": addition.tag_mode, "made": not known,
-            "upload": True,
+            "upload": True, TIDY: OVER,
         }  # fmt: skip
         return _Submitted(store, NewJob("import", told.id, payload), told, filled)
 
@@ -261,17 +367,22 @@ def finished(report: Mapping[str, Any], source_name: str, warnings: Sequence[str
     }
 
 
-def _without_upload(path: str | None) -> OpenVikingError:
-    """What a request is answered that brings no upload."""
+def _options(addition: Addition) -> ImportOptions:
+    return ImportOptions.of(
+        strict=addition.strict, include=addition.include, exclude=addition.exclude, ignore_dirs=addition.ignore_dirs
+    )
+
+
+def _origin(addition: Addition) -> Origin:
+    """What a request names that brings no upload: only addresses, never a path of this machine."""
+    path = addition.path
     if path is None or not path.strip():
-        return InvalidArgumentError("Give temp_file_id, of an upload, or a URL as path", field="path")
-    if _REMOTE.match(path):
-        return UnimplementedError(
-            "Fetching URLs is not part of this version: upload the content with temp_upload", field="path"
-        )
-    if _OTHER_SCHEME.match(path) and not path.lower().startswith("file:"):
-        return InvalidArgumentError(f"{quoted(path)} is no URL that can be fetched", field="path")
-    return PermissionDeniedError(
+        raise InvalidArgumentError("Give temp_file_id, of an upload, or a URL as path", field="path")
+    if REMOTE.match(path):
+        return origin_of(path, addition.args)
+    if _OTHER_SCHEME.match(path.strip()) and not path.strip().lower().startswith("file:"):
+        raise InvalidArgumentError(f"{quoted(without_secrets(path))} is no URL that can be fetched", field="path")
+    raise PermissionDeniedError(
         "A path of the server's disk can't be added: upload the content with temp_upload", field="path"
     )
 

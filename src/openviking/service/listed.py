@@ -136,7 +136,7 @@ def cut(text: str, limit: int) -> str:
 
 def record_id(node: Node) -> str:
     """What a node is known by wherever it is moved: 32 hexadecimal digits."""
-    return f"{node.id:032x}"
+    return node.record_id
 
 
 def _extra(node: Node) -> dict[str, Any]:

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from openviking.errors import InternalError, OpenVikingError
+from openviking.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InternalError,
+    OpenVikingError,
+    UnavailableError,
+)
 from openviking.ingest.prepare import PREPARED
 from openviking.model.identity import Identity
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
-from openviking.service.embedding import Embedding
+from openviking.service.embedding import Embedding, without_quotes
 from openviking.service.processed import queue_status
 from openviking.service.targets import visible_roots
-from openviking.service.worker import Worker
-from openviking.store.port import AccountStore
+from openviking.service.worker import Worker, time_limit
+from openviking.store.port import AccountStore, Stats
 
+Seen = TypeVar("Seen")
 VECTORS: Final = "vectors"
 LEAST_FREE_BYTES: Final = 64 * 1024 * 1024
 """With less room on the disk than this no write is to be expected to succeed."""
@@ -27,7 +35,7 @@ LEAST_FREE_BYTES: Final = 64 * 1024 * 1024
 class Observer:
     """The state of the caller's account; the root key, which has none, sees the sum of those that are open.
 
-    No answer names anything stored: counts, states and errors of models are all there is.
+    No answer names anything stored: counts and states are all there is, and for the root key the errors of models.
     """
 
     def __init__(self, accounts: Accounts, worker: Worker, embedding: Embedding, *, root_sees_all: bool) -> None:
@@ -39,7 +47,7 @@ class Observer:
     def queue(self, identity: Identity) -> dict[str, Any]:
         """What is waiting, and what was given up."""
         rows, failed, pending = [], 0, 0
-        for name, waiting, errors in self._queues(self._stores(identity)):
+        for name, waiting, errors in self._queues(identity):
             rows.append((name, waiting, "-", "-", "-", errors, waiting + errors))
             failed, pending = failed + errors, pending + waiting
         rows.append(("TOTAL", pending, "-", "-", "-", failed, pending + failed))
@@ -50,18 +58,18 @@ class Observer:
         """Records, and how many of their passages have a vector."""
         records = passages = have = of = 0
         model = self._embedding.known_model() if self._embedding.enabled else None
-        for store in self._stores(identity):
-            with store.read() as view:
-                stats = view.stats(PREPARED)
+        fingerprint = "" if model is None else model.fingerprint
+        for stats, coverage in self._of_each(
+            identity, lambda store: (_stats(store), store.vectors.coverage(fingerprint))
+        ):
             records, passages = records + stats.records, passages + stats.passages
-            coverage = store.vectors.coverage("" if model is None else model.fingerprint)
             have, of = have + coverage.have, of + coverage.of
         rows = [("context", records, passages, f"{have}/{of}" if self._embedding.enabled else "off", "fused_0_1")]
         return _component("vikingdb", _table(("Collection", "Records", "Passages", "Vectors", "Scale"), rows))
 
-    def models(self, identity: Identity) -> dict[str, Any]:  # noqa: ARG002 - the same for everybody
+    def models(self, identity: Identity) -> dict[str, Any]:
         """The models there are, and whether they answer."""
-        state, told = self._model()
+        state, told = self._model(identity)
         rows = [("embedding", told.get("provider", "-"), told.get("model", "-"), told.get("dimension", "-"), state)]
         failing = state not in {"ready", "off", "not loaded"}
         return _component("models", _table(("Use", "Provider", "Model", "Dimension", "State"), rows), failing=failing)
@@ -70,21 +78,22 @@ class Observer:
         """Locks: there are none that a caller could meet."""
         return _component("lock", "No path is ever locked: readers have snapshots, writers take turns.")
 
-    def retrieval(self, identity: Identity) -> dict[str, Any]:  # noqa: ARG002 - the same for everybody
+    def retrieval(self, identity: Identity) -> dict[str, Any]:
         """What find searches with at this moment."""
         if not self._embedding.enabled:
             return _component("retrieval", "find searches with words (no embedding model is configured)")
-        outage = self._embedding.questions.outage
-        if outage is not None:
-            return _component("retrieval", f"find searches with words alone: {outage.error.message}", has_errors=True)
+        questions = self._embedding.questions
+        error = None if questions.outage is None and questions.answered else self._embedding.trouble()
+        if error is not None:
+            return _component(
+                "retrieval", f"find searches with words alone: {told_of_model(error, identity)}", has_errors=True
+            )
         return _component("retrieval", "find searches with words and vectors")
 
     def filesystem(self, identity: Identity) -> dict[str, Any]:
         """Files, directories and the room that is left."""
         files = directories = 0
-        for store in self._stores(identity):
-            with store.read() as view:
-                stats = view.stats(PREPARED)
+        for stats in self._of_each(identity, _stats):
             files, directories = files + stats.files, directories + stats.directories
         trouble = disk_trouble(self._accounts.path)
         rows = [(files, directories, "ok" if trouble is None else trouble)]
@@ -114,44 +123,57 @@ class Observer:
 
         Raises what `Worker.drain` raises but for work that was given up, whose errors are counted here.
         """
-        stores = self._stores(identity)
-        before = list(self._queues(stores))
+        limit = time_limit(timeout)
+        deadline = None if limit is None else time.monotonic() + limit
+        counts = {name: waiting for name, waiting, _ in self._queues(identity)}
         lost: list[dict[str, Any]] = []
-        for store in stores:
+
+        def drain(store: AccountStore) -> None:
             try:
-                self._worker.drain(store, timeout)
+                self._worker.drain(store, None if deadline is None else max(deadline - time.monotonic(), 0.0))
             except InternalError as error:
-                lost += error.details.get("failed", [{"kind": "work"}])
-        counts = {name: waiting for name, waiting, _ in before}
+                lost.extend(error.details.get("failed", [{"kind": "work"}]))
+
+        self._of_each(identity, drain)
         # What was given up may be another user's: neither its name nor its error, which may tell the name.
         errors = [f"{one['kind']} was given up" for one in lost]
         return queue_status(semantic=counts["Semantic"], embedding=counts["Embedding"], semantic_errors=errors)
 
-    def _stores(self, identity: Identity) -> list[AccountStore]:
-        if self._root_sees_all and identity.role == "root":
-            return self._accounts.open_stores()
-        return [self._accounts.store(identity)]
+    def _of_each(self, identity: Identity, look: Callable[[AccountStore], Seen]) -> list[Seen]:
+        """What ``look`` finds in the store of the caller, or in each that is open; not in those closed meanwhile."""
+        if not (self._root_sees_all and identity.role == "root"):
+            return [look(self._accounts.store(identity))]
+        seen = []
+        for store in self._accounts.open_stores():
+            try:
+                seen.append(look(store))
+            except FailedPreconditionError:
+                # Its account was removed, if it is not the worker that ends.
+                if self._worker.stopping():
+                    raise
+        return seen
 
-    def _queues(self, stores: Sequence[AccountStore]) -> list[tuple[str, int, int]]:
+    def _queues(self, identity: Identity) -> list[tuple[str, int, int]]:
         """Name, waiting and given up of each queue."""
         jobs = vectors = failed = 0
-        for store in stores:
-            waiting = self._worker.waiting(store)
+        for waiting, given_up in self._of_each(
+            identity, lambda store: (self._worker.waiting(store), len(store.jobs.failed()))
+        ):
             vectors += waiting.get(VECTORS, 0)
             jobs += sum(count for kind, count in waiting.items() if kind != VECTORS)
-            failed += len(store.jobs.failed())
+            failed += given_up
         return [("Semantic", jobs, failed), ("Embedding", vectors, 0)]
 
-    def _model(self) -> tuple[str, dict[str, Any]]:
+    def _model(self, identity: Identity) -> tuple[str, dict[str, Any]]:
         if not self._embedding.enabled:
             return "off", {"provider": "none"}
         try:
             told = self._embedding.describe()
         except OpenVikingError as error:
-            return error.message, {}
-        outage = self._embedding.calls.outage or self._embedding.questions.outage
-        if outage is not None:
-            return outage.error.message, told
+            return told_of_model(error, identity), {}
+        trouble = self._embedding.trouble()
+        if trouble is not None:
+            return told_of_model(trouble, identity), told
         return ("ready" if self._embedding.has_model else "not loaded"), told
 
 
@@ -193,8 +215,22 @@ class Readiness:
     def _embedder(self) -> str:
         if not self._embedding.enabled:
             return "not_configured"
-        outage = self._embedding.calls.outage or self._embedding.questions.outage
-        return "ok" if outage is None else "the embedding model does not answer; words answer alone"
+        error = self._embedding.trouble()
+        if error is None:
+            return "ok"
+        if isinstance(error, UnavailableError | DeadlineExceededError):
+            return "the embedding model does not answer; words answer alone"
+        return "the embedding model can't be used as it is configured; words answer alone"
+
+
+def _stats(store: AccountStore) -> Stats:
+    with store.read() as view:
+        return view.stats(PREPARED)
+
+
+def told_of_model(error: OpenVikingError, identity: Identity) -> str:
+    """What a caller is told of a model's failure: its own words may quote what somebody else sent it."""
+    return error.message if identity.role == "root" else without_quotes(error)
 
 
 def disk_trouble(path: Path) -> str | None:

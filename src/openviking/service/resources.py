@@ -1,17 +1,19 @@
-"""Adding resources from local folders, files and archives (contract/core.md §3.4)."""
+"""Adding resources from local folders, files and archives, and from the web, in this process (contract/core.md §3.4)."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from openviking.config.settings import FetchSettings
 from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.tags import accepted_tags
-from openviking.ingest.background import Turn
+from openviking.ingest.background import Step, Turn
 from openviking.model.identity import Identity
 from openviking.model.imports import ImportOptions, ImportReport, Progress
 from openviking.service.access import check_import_target, resolve, resolve_new
@@ -25,16 +27,17 @@ from openviking.store.port import AccountStore
 from openviking.text import quoted
 from openviking.uri import URI
 
-_REMOTE = ("http://", "https://", "git@", "ssh://", "git://")
-
 
 class Resources:
-    """Importing what lies on the local disk; each import is a job that another process would finish."""
+    """Importing what lies on the local disk or is fetched; each import is a job that another process would finish."""
 
-    def __init__(self, accounts: Accounts, worker: Worker, running: Running) -> None:
+    def __init__(
+        self, accounts: Accounts, worker: Worker, running: Running, fetch: FetchSettings | None = None
+    ) -> None:
         self._accounts = accounts
         self._worker = worker
         self._running = running
+        self._fetch = fetch or FetchSettings()
 
     def add_resource(
         self,
@@ -50,29 +53,30 @@ class Resources:
         timeout: float | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> ImportReport:
-        """Import a local folder, file or zip, or update what it made before; its words are found when this returns.
+        """Import a local folder, file or zip, or what a URL names, or update what it made before.
 
+        Its words are found when this returns.
         ``to`` is the exact target, ``parent`` the directory to put it in (``create_parent``: made if missing); not
         both. Where the source fills that place already, it is updated there; without both its first place is, or a new
         one is made in ``viking://resources``. ``tags`` go to the root and to what this import makes or updates; a malformed one is a warning.
         ``wait`` also awaits sidecars and vectors, of which ``progress`` is told as well. Raises `NotFoundError` for a
-        missing path or parent, `ProcessingError` for an unreadable archive, `InvalidArgumentError` for bad values, and
-        with ``wait`` what `Worker.drain` raises, with the report as ``details["done"]``.
+        missing path or parent, `ProcessingError` for an unreadable archive and for what can't be fetched,
+        `PermissionDeniedError` for an address that may not be asked, `InvalidArgumentError` for bad values, and with ``wait`` what `Worker.drain` raises, with the report as ``details["done"]``.
         """
         time_limit(timeout)
         kept, _ = accepted_tags(tags)
-        location = _location(path)
+        remote = remote_address(path)
         data = self._accounts.path.resolve()
-        _refuse_own_data(location, data)
+        place = remote or str(_local(path, data))
         store = self._accounts.store(identity)
         root, below = import_target(identity, store, to, parent, create_parent=create_parent)
         payload = {
-            "location": str(location), "root": root, "parent": below, "options": options.to_dict(), "tags": kept,
-            "excluded": str(data),
+            **({"remote": remote, "args": {}} if remote else {"location": place, "excluded": str(data)}),
+            "root": root, "parent": below, "options": options.to_dict(), "tags": kept,
         }  # fmt: skip
         self._worker.make_known(store)
         with self._running.call():
-            report, left_to_another = self._imported(store, location, payload, options, kept, data, progress)
+            report, left_to_another = self._imported(store, place, payload, progress)
         warnings = [f"the tag {quoted(tag)} is not key=value and was left out" for tag in _malformed(tags)]
         if left_to_another:
             warnings.append("the import was stopped before its end; the next OpenViking on this store carries it on")
@@ -92,26 +96,17 @@ class Resources:
     def _imported(
         self,
         store: AccountStore,
-        location: Path,
+        place: str,
         payload: dict[str, Any],
-        options: ImportOptions,
-        tags: tuple[str, ...],
-        data: Path,
         progress: Callable[[Progress], None] | None,
     ) -> tuple[ImportReport, bool]:
         """The report of an import carried out as a job, and whether the rest was left to another process."""
-        # Walks and archives are nothing that a find should have to load.
-        from openviking.ingest.importing import import_source  # noqa: PLC0415
-
-        root, below = payload["root"], payload["parent"]
-        job = store.jobs.start(NewJob("import", f"{location}\n{root or ''}\n{below or ''}", payload), LEASE_MS)
+        key = f"{place}\n{payload['root'] or ''}\n{payload['parent'] or ''}"
+        job = store.jobs.start(NewJob("import", key, payload), LEASE_MS)
         left_to_another = succeeded = False
         try:
             with Lease(store.jobs, job, self._worker.stopping) as lease:
-                report = import_source(
-                    store, location, root=root, parent=below, options=options, progress=progress,
-                    cancelled=lease.cancelled, tags=tags, excluded=data,
-                )  # fmt: skip
+                report = _carried_out(store, payload, self._fetch, self._accounts.path, lease.cancelled, progress)
                 left_to_another = report.cancelled and lease.cancelled()
                 succeeded = not report.cancelled
         finally:
@@ -122,26 +117,57 @@ class Resources:
                 store.jobs.finish(job, succeeded=succeeded)
         return report, left_to_another
 
-    @staticmethod
+
+def resuming(fetch: FetchSettings, data: Path) -> Step:
+    """The step of a worker that carries on imports whose process ended before they were complete.
+
+    It raises what `import_source` and `import_remote` raise, `NotFoundError` for a source that is gone.
+    """
+
     def resume(store: AccountStore, turn: Turn) -> bool:
-        """Carry on an import whose process ended before it was complete; True if it was cancelled again.
-
-        Raises what `import_source` raises, `NotFoundError` for a source that is gone.
-        """
-        from openviking.ingest.importing import import_source  # noqa: PLC0415
-
-        payload = turn.payload
-        report = import_source(
-            store,
-            Path(payload["location"]),
-            root=payload["root"],
-            parent=payload["parent"],
-            options=ImportOptions.from_dict(payload["options"]),
-            cancelled=turn.cancelled,
-            tags=tuple(payload.get("tags", ())),
-            excluded=Path(payload["excluded"]) if "excluded" in payload else None,
-        )
+        report = _carried_out(store, turn.payload, fetch, data, turn.cancelled, None)
         return report.cancelled and turn.cancelled()
+
+    return resume
+
+
+def _carried_out(
+    store: AccountStore,
+    payload: dict[str, Any],
+    fetch: FetchSettings,
+    data: Path,
+    cancelled: Callable[[], bool],
+    progress: Callable[[Progress], None] | None,
+) -> ImportReport:
+    """Do what the job of an import says."""
+    # Walks, archives and the network are nothing that a find should have to load.
+    from openviking.ingest.importing import import_source  # noqa: PLC0415
+
+    options = ImportOptions.from_dict(payload["options"])
+    tags = tuple(payload.get("tags", ()))
+    if "remote" in payload:
+        from openviking.ingest.fetch.fetcher import Fetcher  # noqa: PLC0415
+        from openviking.ingest.fetch.remote import import_remote  # noqa: PLC0415
+
+        return import_remote(
+            store, Fetcher(fetch, data), payload["remote"], payload["args"], root=payload["root"],
+            parent=payload["parent"], options=options, progress=progress, cancelled=cancelled, tags=tags,
+            reserved=payload.get("reserved"),
+        )  # fmt: skip
+    return import_source(
+        store, Path(payload["location"]), root=payload["root"], parent=payload["parent"], options=options,
+        progress=progress, cancelled=cancelled, tags=tags,
+        excluded=Path(payload["excluded"]) if "excluded" in payload else None,
+    )  # fmt: skip
+
+
+def remote_address(path: object) -> str | None:
+    """``path`` if it is the address of something that is fetched; None if it is on this machine."""
+    if not isinstance(path, str) or ("://" not in path and "@" not in path):
+        return None
+    from openviking.ingest.fetch.origin import REMOTE  # noqa: PLC0415
+
+    return path.strip() if REMOTE.match(path) and not Path(path).exists() else None
 
 
 def import_target(
@@ -174,6 +200,13 @@ def import_target(
     return None, target.path
 
 
+def _local(path: object, data: Path) -> Path:
+    """The existing place on this machine that ``path`` names, which is no part of the store in ``data``."""
+    location = _location(path)
+    _refuse_own_data(location, data)
+    return location
+
+
 def _location(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise InvalidArgumentError(
@@ -182,14 +215,18 @@ def _location(path: object) -> Path:
     text = os.fsdecode(path)
     if not text.strip():
         raise InvalidArgumentError("path must not be empty", field="path")
-    if text.startswith(_REMOTE):
-        raise InvalidArgumentError(
-            f"{text} is not local: this version imports local folders, files and zips", path=text
-        )
     if "\0" in text:
-        raise InvalidArgumentError(f"path {text!r} has a NUL character", field="path")
-    location = Path(text).expanduser()
-    if not location.exists():
+        raise InvalidArgumentError(f"path {quoted(text)} has a NUL character", field="path")
+    try:
+        location = Path(text).expanduser()
+        there = location.exists()
+    except (OSError, RuntimeError) as error:
+        # A name that no file can have, or a home of somebody who is not known.
+        why = getattr(error, "strerror", None) or error
+        raise InvalidArgumentError(f"path {quoted(text)} can't be read: {why}", field="path") from error
+    if not there and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
+        raise InvalidArgumentError(f"{quoted(text)} is no URL that can be fetched: http and https are", path=text)
+    if not there:
         raise NotFoundError(text, "path")
     return location.resolve()
 

@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final, Unpack
 
-from openviking.clock import now_ms
+from openviking.config.settings import FetchSettings, RetrievalSettings
 from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.choices import one_of
-from openviking.index.context_types import parse_context_types
 from openviking.index.fusion import NONE, PENDING
-from openviking.index.levels import parse_levels
-from openviking.index.limits import context_lines, glob_limit, optional_limit, result_limit, whole_number
+from openviking.index.limits import context_lines, glob_limit, optional_limit, whole_number
 from openviking.index.line_pattern import LinePattern
 from openviking.index.match_budget import MatchBudget
 from openviking.index.path_pattern import PathPattern
-from openviking.index.tags import accepted_tags, required_tags
-from openviking.index.time_window import check_time_field, resolve_window
-from openviking.model.hit import Degradation, FindResult, Hit
+from openviking.index.tags import accepted_tags
+from openviking.model.hit import Degradation, FindResult, Hit, Provenance
 from openviking.model.identity import Identity
 from openviking.model.matches import GlobResult, GrepResult
-from openviking.model.scope import Scope
-from openviking.retrieve.find import FindRequest, find
+from openviking.model.trace import NO_TRACE
+from openviking.retrieve.documents import documents
+from openviking.retrieve.find import FILE_LEVEL, FindRequest, answer, first_stage
 from openviking.retrieve.glob import GlobRequest, glob
 from openviking.retrieve.grep import GrepRequest, grep
+from openviking.retrieve.hierarchical.parameters import Parameters, parameters_of
+from openviking.retrieve.hierarchical.related import with_relations
+from openviking.retrieve.hierarchical.search import Found
+from openviking.retrieve.missing import Account, concluded
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
 from openviking.service.embedding import STAGE, Asked, Embedding
-from openviking.service.targets import search_roots, visible_roots
-from openviking.store.port import AccountStore
-from openviking.text import quoted
+from openviking.service.pictures import Pictures
+from openviking.service.planned_search import carried_out
+from openviking.service.planning import Planned, Planning
+from openviking.service.relations import readable, tells
+from openviking.service.reranking import Cut, Reranking
+from openviking.service.search_request import Options, SearchRequest, checked
+from openviking.service.targets import visible_roots
+from openviking.service.walking import by_directories
+from openviking.store.port import AccountStore, View
+from openviking.text import estimate_tokens, quoted
 from openviking.uri import from_path
-
-MAX_QUERY_CHARS: Final = 32_000
-"""Characters of a query that are searched for; of a longer one the answer says so."""
 
 REFUSED_KNOWN: Final = 1_000
 """Among so many refused passages one is looked for that has no vector."""
@@ -51,8 +57,17 @@ class Search:
         grep_timeout: float,
         embedding: Embedding | None = None,
         dense_weight: float | None = None,
+        planning: Planning | None = None,
+        reranking: Reranking | None = None,
+        retrieval: RetrievalSettings | None = None,
+        fetch: FetchSettings | None = None,
     ) -> None:
         self._accounts = accounts
+        self._pictures = Pictures(accounts, fetch or FetchSettings())
+        self._retrieval = retrieval or RetrievalSettings()
+        self._planning = planning
+        self._reranking = reranking if reranking is not None and reranking.enabled else None
+        self._least = 0.0 if reranking is None else reranking.threshold
         self._grep_timeout = grep_timeout
         self._embedding = embedding
         self._dense_weight = dense_weight
@@ -62,73 +77,135 @@ class Search:
         identity: Identity,
         query: str = "",
         target_uri: str | Sequence[str] | None = "",
-        *,
-        limit: int = 10,
-        node_limit: int | None = None,
-        score_threshold: float | None = None,
-        context_type: str | Sequence[str] | None = None,
-        level: int | str | Sequence[int] | None = None,
-        read_content: bool = False,
-        tags: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        time_field: str | None = None,
-        explain: bool = False,
-        search_type: str = "semantic",
+        **options: Unpack[Options],
     ) -> FindResult:
         """The best records for ``query``; a blank one needs a filter and gives the newest records.
 
-        Filters are ``context_type``, ``tags``, ``since`` and ``until``. ``score_threshold`` is exclusive. Raises
-        `InvalidArgumentError` for bad values, `InvalidURIError` and `PermissionDeniedError` for bad targets.
-        ``search_type`` ``keywords`` lets the words answer alone.
+        Filters are ``filter``, ``context_type``, ``tags``, ``since`` and ``until``. ``score_threshold`` is exclusive.
+        Raises `InvalidArgumentError` for bad values, `InvalidURIError` and `PermissionDeniedError` for bad targets.
+        """
+        request = checked(
+            identity, query, target_uri, options, filter_alone=True, threshold=self._least, sees=self._sees
+        )
+        return self._answered(identity, request)
+
+    def search(
+        self,
+        identity: Identity,
+        query: str = "",
+        target_uri: str | Sequence[str] | None = "",
+        *,
+        session_id: str | None = None,
+        search_type: str = "semantic",
+        dedup: bool = False,
+        rerank: bool = True,
+        **options: Unpack[Options],
+    ) -> FindResult:
+        """As `find`, for a question that may belong to a session; it can't be blank.
+
+        ``search_type`` ``keywords`` lets the words answer alone. An unknown session is none. Where a chat model is
+        configured and something was said in the session, it plans up to five queries, each with the limit; with ``dedup``
+        their hits are fused, and the limit is that of all. ``rerank`` False does without the rerank model.
         """
         one_of("search_type", search_type, ("semantic", "keywords"))
-        filtered = any(given is not None for given in (context_type, tags, since, until))
-        if not isinstance(query, str):
-            raise InvalidArgumentError(f"query must be a string, not {type(query).__name__}", field="query")
-        if any("\ud800" <= character <= "\udfff" for character in query):
-            raise InvalidArgumentError("query must be valid Unicode: it has half of a surrogate pair", field="query")
-        if not query.strip() and not filtered:
-            raise InvalidArgumentError("query must not be empty unless a filter is given", field="query")
-        wanted = result_limit(limit, node_limit)
-        now = now_ms()
-        first, last = resolve_window(since, until, now)
-        levels = parse_levels(level)
-        scope = Scope(
-            roots=search_roots(identity, target_uri),
-            context_types=parse_context_types(context_type) or (),
-            levels=levels or (),
-            tags=required_tags(tags or ()),
-            time_field=check_time_field(time_field),
-            since=first,
-            until=last,
-            nothing=levels == (),
-        )
-        asked = query.strip()
-        searched = asked[:MAX_QUERY_CHARS]
-        threshold = _threshold(score_threshold)
-        store = self._accounts.store(identity)
-        # No view is open while the model is asked.
-        weight = 0.0 if search_type == "keywords" else self._dense_weight
-        meaning = self._meaning(store, searched, weight)
-        request = FindRequest(
-            searched, scope, wanted, threshold, bool(read_content), bool(explain),
-            model=meaning.model, vector=meaning.vector, dense_weight=weight, degraded=meaning.degraded,
+        if session_id is not None and not isinstance(session_id, str):
+            raise InvalidArgumentError(f"session_id must be a string, not {quoted(session_id)}", field="session_id")
+        words_only = search_type == "keywords"
+        request = checked(
+            identity, query, target_uri, options, filter_alone=False, words_only=words_only, threshold=self._least,
+            sees=self._sees,
         )  # fmt: skip
-        notes = []
-        if len(asked) > MAX_QUERY_CHARS:
-            reason = f"of its {len(asked)} characters the first {MAX_QUERY_CHARS} are searched for"
-            notes.append(Degradation("query", reason))
+        planned = Planned()
+        if self._planning is not None and not request.pictures:
+            target = request.scope.roots[0] if request.named and request.scope.roots else None
+            planned = self._planning.planned(
+                self._accounts.store(identity), identity, request.query, session_id,
+                context_types=request.scope.context_types, target=target,
+            )  # fmt: skip
+        reranking = self._reranking if rerank and not request.pictures else None
+        return carried_out(
+            identity, request, planned, lambda one: self._answered(identity, one, reranking), dedup=dedup
+        )
+
+    def _answered(self, identity: Identity, request: SearchRequest, reranking: Reranking | None = None) -> FindResult:
+        """The answer to one query: what it means, the first stage, perhaps a second one, and the telling of both."""
+        store = self._accounts.store(identity)
+        weight = 0.0 if request.words_only else self._dense_weight
+        # No view is open while a model is asked.
+        began = time.perf_counter()
+        if request.pictures and self._embedding is not None:
+            pictures = self._pictures.loaded(identity, request.pictures)
+            meaning = self._embedding.looked_at(store, request.query, pictures)
+        else:
+            meaning = self._meaning(store, request.query, weight)
+        asked = time.perf_counter()
+        limit, threshold = request.limit, request.threshold
+        way = self._way(request)
+        if reranking is not None and way is None:
+            limit, threshold = reranking.recalled(limit), min(threshold, 0.0)
+        asking = FindRequest(
+            request.query, request.scope, limit, threshold, request.read_content, request.explain,
+            model=meaning.model, vector=meaning.vector, dense_weight=weight, degraded=meaning.degraded,
+            decay=request.decay, by_picture=bool(request.pictures),
+        )  # fmt: skip
         with store.read() as view:
-            if target_uri:
-                # A target that is not there is no error, but must not look like a question without an answer.
-                missing = [from_path(root) for root in scope.roots or () if view.get(root) is None]
-                notes += [Degradation("target", f"{uri} does not exist") for uri in missing]
-            result = find(view, request)
-        if meaning.model is not None and self._weighs and any(_pending(hit) for hit in result.hits):
-            result = replace(result, hits=_refused_named(store, meaning.model.fingerprint, result.hits))
-        notes += self._other_model(store, meaning, searched)
-        return replace(result, degraded=(*notes, *result.degraded), model_in_use=self._weighs)
+            notes = [*request.notes, *_missing(view, request)]
+            walk: Found | None = None
+            if way is None:
+                stage = first_stage(view, asking)
+            else:
+                walk, wrong = by_directories(view, asking, request, way, reranking)
+                notes += wrong
+                stage, reranking = walk.stage, None
+            result = answer(view, asking, stage)
+            if walk is not None:
+                result = replace(result, hits=walk.told(result.hits))
+            most = (self._retrieval.max_relations or 0) if way is None else way.max_relations
+            related = with_relations(view, result.hits, most, readable(identity), tells(identity))
+            result = replace(result, hits=related)
+            texts = documents(view, stage.best) if reranking is not None else []
+            reasons = Account(view, asking, stage, result.hits, walk is not None).reasons(request.missing or ())
+        hits = ordered = result.hits
+        if meaning.model is not None and self._weighs and any(_pending(hit) for hit in hits):
+            hits = _refused_named(store, meaning.model.fingerprint, hits)
+        notes += self._other_model(store, meaning, request.query)
+        if request.pictures and meaning.vector is None and not any(one.stage == STAGE for one in notes):
+            notes.append(Degradation(STAGE, "nothing has a vector yet that a picture could be compared with"))
+        work = replace(
+            result.work,
+            query_tokens=0 if meaning.vector is None else estimate_tokens(request.query),
+            embed_ms=0.0 if meaning.vector is None else 1000 * (asked - began),
+            search_ms=1000 * (time.perf_counter() - asked),
+        )
+        if reranking is not None:
+            files = not request.scope.levels or FILE_LEVEL in request.scope.levels
+            ordered, reread = reranking.reread(request.query, stage.best, texts, hits, Cut(limit, -math.inf, files))
+            hits = tuple(hit for hit in ordered if hit.score > request.threshold)[: request.limit]
+            notes += reread.degraded
+            work = replace(work, passed=len(hits), rerank_tokens=reread.tokens)
+        trace = NO_TRACE if walk is None else walk.trace
+        told = (Provenance(request.query, request.directories, hits, trace),) if request.provenance else None
+        return replace(
+            result,
+            hits=hits,
+            degraded=(*notes, *result.degraded),
+            model_in_use=self._weighs,
+            provenance=told,
+            work=work,
+            missing=None if request.missing is None else concluded(
+                request.missing, reasons, ordered, hits, request.threshold
+            ),
+        )  # fmt: skip
+
+    def _way(self, request: SearchRequest) -> Parameters | None:
+        """What a walk through directories goes by; None for a search that looks everywhere at once (§8)."""
+        flat = request.words_only or not request.query or request.pictures
+        return None if flat else parameters_of(self._retrieval, request.strategy)
+
+    @property
+    def _sees(self) -> bool:
+        """Whether there is a model for pictures."""
+        return self._embedding is not None and self._embedding.sees
 
     @property
     def _weighs(self) -> bool:
@@ -238,6 +315,14 @@ class Search:
             return glob(view, request)
 
 
+def _missing(view: View, request: SearchRequest) -> list[Degradation]:
+    """The named targets that are not there: no error, but it must not look like a question without an answer."""
+    if not request.named:
+        return []
+    missing = [root for root in request.scope.roots or () if view.get(root) is None]
+    return [Degradation("target", f"{from_path(root)} does not exist") for root in missing]
+
+
 def _pending(hit: Hit) -> bool:
     return any(name == PENDING for name, _ in hit.explain or ())
 
@@ -255,16 +340,3 @@ def _refused_named(store: AccountStore, fingerprint: str, hits: Sequence[Hit]) -
         return replace(hit, explain=tuple((NONE if name == PENDING else name, value) for name, value in hit.explain))
 
     return tuple(named(hit) for hit in hits)
-
-
-def _threshold(value: Any) -> float:
-    if value is None:
-        return 0.0
-    if not isinstance(value, bool) and isinstance(value, int | float):
-        with contextlib.suppress(OverflowError):
-            number = float(value)
-            if math.isfinite(number):
-                return number
-    raise InvalidArgumentError(
-        f"score_threshold is {quoted(value)}, it must be a finite number", field="score_threshold", value=quoted(value)
-    )

@@ -7,10 +7,14 @@ from typing import Final, Self
 
 from openviking.config.settings import Settings
 from openviking.errors import OpenVikingError
+from openviking.ingest.fetch.fetcher import Fetcher
+from openviking.model.identity import Identity
 from openviking.providers.embedder import Embedder
 from openviking.providers.selection import embedder_of
 from openviking.service.authentication import Rules
 from openviking.service.batch_writing import BatchWriting
+from openviking.service.configured import check_models
+from openviking.service.editing import Editing
 from openviking.service.embedding import Embedding
 from openviking.service.imports import Imports
 from openviking.service.observer import Observer, Readiness
@@ -20,7 +24,14 @@ from openviking.service.sessions import Sessions, session_steps
 from openviking.service.skills import Skills
 from openviking.service.tenancy import Tenancy
 from openviking.service.use_cases import UseCases
+from openviking.service.watch_additions import import_again
+from openviking.service.watch_clock import WatchClock
+from openviking.service.watch_runs import WatchRuns
+from openviking.service.watches import Watches
 from openviking.store.system import Page
+
+JOB_THREADS: Final = 2
+"""Threads that do the jobs of a server at least: one account's long import keeps no other's summaries waiting."""
 
 CLOSING_S: Final = 10.0
 """Seconds that closing waits for imports under way to stop."""
@@ -30,22 +41,27 @@ class Services:
     """What a server offers; `close` stops background work and releases the data directory, and loses nothing."""
 
     def __init__(self, settings: Settings, rules: Rules, *, embedder: Embedder | None = None) -> None:
+        check_models(settings, given=embedder is not None)
         self.settings = settings
         self.rules = rules
         self.embedding = Embedding(settings.embedding, embedder_of, embedder)
+        fetcher = Fetcher(settings.fetch, settings.path)
         self.tenancy = Tenancy(
             settings.path,
             rules.mode,
             hashed=settings.server.hashed_keys,
-            workers=settings.workers,
+            workers=max(settings.workers, JOB_THREADS) if settings.workers else 0,
             interval=settings.poll_interval,
             embedding=self.embedding,
             steps=session_steps(),
+            fetcher=fetcher,
+            uploads=settings.uploads,
         )
         self.running = Running()
         cases = UseCases(settings, self.tenancy.accounts, self.tenancy.worker, self.embedding, self.running)
+        self._cases = cases
         self.fs, self.content, self.search = cases.fs, cases.content, cases.search
-        self.resources, self.system = cases.resources, cases.system
+        self.resources, self.system, self.relations = cases.resources, cases.system, cases.relations
         self.observer = Observer(
             self.tenancy.accounts, self.tenancy.worker, self.embedding, root_sees_all=rules.mode == "api_key"
         )
@@ -57,27 +73,42 @@ class Services:
         accounts, worker = self.tenancy.accounts, self.tenancy.worker
         self.sessions = Sessions(accounts, worker)
         self.skills = Skills(accounts, worker, self.search, self.uploads)
-        self.imports = Imports(accounts, worker, self.running, self.tasks, self.uploads)
+        self.imports = Imports(
+            accounts, worker, self.running, self.tasks, self.uploads, fetcher, watching=settings.fetch.watches
+        )
+        runs = WatchRuns(accounts, import_again(accounts, settings.fetch))
+        self.watch_clock = WatchClock(accounts.open_accounts, runs.look, worker.wake)
+        self.watches = Watches(accounts, worker, runs, self.watch_clock, enabled=settings.fetch.watches)
         self.reindexing = Reindexing(accounts, worker, self.running, self.tasks)
         self.batches = BatchWriting(accounts, worker)
+        self.editing = Editing(accounts, worker)
 
     def start(self) -> Self:
         """Make good what earlier processes left, in the background."""
         self.tenancy.start()
+        if self.settings.workers and self.settings.fetch.watches:
+            self.watch_clock.start()
         return self
 
     def begin_to_stop(self) -> None:
         """Have calls that wait for background work end; others go on until `close`."""
+        self.watch_clock.stop()
         self.tenancy.worker.stop()
 
     def stopping(self) -> bool:
         """Whether `begin_to_stop` or `close` was called."""
         return self.tenancy.worker.stopping()
 
+    def check_caller(self, identity: Identity) -> None:
+        """Raises what a call is told that was under way when its account or user was removed; nothing if they are there."""
+        self.tenancy.accounts.check(identity)
+
     def close(self) -> None:
         """Stop background work and release everything; nothing queued is lost."""
+        self.watch_clock.stop()
         self.tenancy.worker.stop()
         self.running.wait(CLOSING_S)
+        self._cases.close()
         if self.embedding.enabled:
             for store in self.tenancy.accounts.open_stores():
                 with contextlib.suppress(OpenVikingError):

@@ -7,17 +7,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from openviking.errors import InvalidArgumentError, OpenVikingError, PermissionDeniedError
-from openviking.ingest.archive import ZipDelivery
-from openviking.ingest.delivery import UnreadableError
-from openviking.ingest.ignore import SkipRules
-from openviking.ingest.opening import archive_stem, is_archive
+from openviking.errors import InvalidArgumentError, OpenVikingError, PermissionDeniedError, ProcessingError
 from openviking.model.imports import ImportOptions
 from openviking.model.skill import FILE, Skill, name_findings, skill_of_data, skill_of_text
 from openviking.names import kept_name
 from openviking.text import quoted
+
+if TYPE_CHECKING:
+    from openviking.ingest.delivery import Delivery
 
 MAX_FILES: Final = 2_000
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -47,6 +46,12 @@ class Sending:
     left_out: tuple[str, ...] = ()
 
 
+def is_path(data: str) -> bool:
+    """Whether a text is rather the path of a skill than a skill."""
+    text = data.strip()
+    return bool(text) and "\n" not in text and not text.startswith("---") and _PATH.match(text) is not None
+
+
 def skill_of(data: Any) -> Skill:
     """The skill of a SKILL.md text, an object or an MCP tool, whatever its faults.
 
@@ -56,8 +61,7 @@ def skill_of(data: Any) -> Skill:
         return skill_of_data(data)
     if not isinstance(data, str):
         raise InvalidArgumentError(f"data must be a text or an object, not {quoted(data)}", field="data")
-    text = data.strip()
-    if text and "\n" not in text and not text.startswith("---") and _PATH.match(text):
+    if is_path(data):
         raise PermissionDeniedError(
             "A path of the server's disk can't be added: upload the content with temp_upload", field="data"
         )
@@ -78,11 +82,39 @@ def packages_of_file(path: Path, name: str) -> Sending:
 
     Raises `InvalidArgumentError` if there is no good one.
     """
+    # Archives and walks are nothing that a find should have to load.
+    from openviking.ingest.archive import ZipDelivery  # noqa: PLC0415
+    from openviking.ingest.opening import archive_stem, is_archive  # noqa: PLC0415
+
     if not is_archive(name):
         if path.stat().st_size > MAX_TEXT_BYTES:
             raise InvalidArgumentError(f"{name} has more than {MAX_TEXT_BYTES} bytes", field="temp_file_id")
         return Sending((_package({FILE: path.read_bytes()}),))
-    delivery = ZipDelivery(path, archive_stem(name), name=name)
+    try:
+        delivery: Delivery = ZipDelivery(path, archive_stem(name), name=name)
+    except ProcessingError as error:
+        raise InvalidArgumentError(error.message, field="temp_file_id") from error
+    return _delivered(delivery, name)
+
+
+def packages_of_path(path: Path) -> Sending:
+    """The packages at a path of this machine: a SKILL.md, a zip, or a folder with one in any of its directories.
+
+    Raises `InvalidArgumentError` if there is no good one.
+    """
+    if path.is_dir():
+        from openviking.ingest.walk import FolderDelivery  # noqa: PLC0415
+
+        return _delivered(FolderDelivery(path), path.name or "the folder")
+    if not path.is_file():
+        raise InvalidArgumentError(f"{path} is neither a file nor a folder", field="data")
+    return packages_of_file(path, path.name)
+
+
+def _delivered(delivery: Delivery, name: str) -> Sending:
+    from openviking.ingest.delivery import UnreadableError  # noqa: PLC0415
+    from openviking.ingest.ignore import SkipRules  # noqa: PLC0415
+
     try:
         scan = delivery.scan(SkipRules(ImportOptions(include=_TAKEN)), lambda: False)
         left_out = [f"{one.name}: {one.reason}" for one in scan.skipped]
@@ -112,6 +144,11 @@ def check(skill: Skill, *, need_description: bool) -> None:
         faults.append("it has no description")
     if faults:
         raise InvalidArgumentError(f"The skill can't be stored: {'; '.join(faults)}", field="data")
+    check_text(skill)
+
+
+def check_text(skill: Skill) -> None:
+    """Raises `InvalidArgumentError` for a skill whose text is none, or is too long."""
     try:
         size = len(skill.text.encode())
         skill.abstract.encode()

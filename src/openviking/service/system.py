@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from openviking.errors import DeadlineExceededError, NotFoundError, OpenVikingError, UnavailableError
+from openviking.errors import DeadlineExceededError, OpenVikingError, UnavailableError
 from openviking.ingest.prepare import PREPARED
 from openviking.model.identity import Identity
 from openviking.model.imports import Progress
-from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
+from openviking.service.auditing import Auditing
 from openviking.service.embedding import Embedding
 from openviking.service.targets import sees_all, visible_roots
 from openviking.service.worker import Worker
-from openviking.store.port import AccountStore, Gap, Job, View
+from openviking.store.port import AccountStore, Job, View
 from openviking.uri import URI, from_path
 
 REFUSED_LISTED: Final = 200
 REFUSED_LOOKED_AT: Final = 10_000
 """Among so many refused passages of an account those are looked for that a caller may see."""
-
-MISSING_LISTED: Final = 20
-PENDING_COUNTED: Final = 10_000
 
 
 class System:
@@ -33,6 +30,7 @@ class System:
         self._worker = worker
         self._embedding = embedding
         self._warnings = list(warnings)
+        self._auditing = Auditing(accounts)
 
     def wait_processed(
         self, identity: Identity, timeout: float | None = None, progress: Callable[[Progress], None] | None = None
@@ -87,11 +85,12 @@ class System:
                 error, fingerprint = caught, ""
             else:
                 self._embedding.make_known(store)
+                error = self._no_answer()
             described = self._embedding.describe()
         except OpenVikingError as caught:
             return {"state": "failing", "error": caught.message}
         dimension = described.get("dimension")
-        if error is not None:
+        if not fingerprint:
             # The store knows what the service does not tell: what was made under the name of its model.
             known = [one for one in store.vectors.models() if one.name == described.get("model")]
             if known:
@@ -119,41 +118,19 @@ class System:
             "refused_total": coverage.refused,
         }
 
-    def consistency(self, identity: Identity, uri: str) -> dict[str, Any]:
-        """Whether all files at and below ``uri`` are whole and in the index; some of what is missing, and why.
+    def _no_answer(self) -> OpenVikingError | None:
+        """Why a service does not answer whose model is known without asking it."""
+        try:
+            self._embedding.ask_once()
+        except (UnavailableError, DeadlineExceededError) as error:
+            return error
+        return None
 
-        ``pending_count`` directories are yet to get their summaries; that is no fault. For the root, and for those who
-        see all of it, everything that the store's tables promise each other is compared too: ``problems``.
-        """
-        target = resolve(identity, uri)
-        store = self._accounts.store(identity)
-        with store.read() as view:
-            if view.get(target.path) is None:
-                raise NotFoundError(str(target), "directory")
-            expected = missing = pending = 0
-            gaps: list[Gap] = []
-            for path in visible_roots(view, identity, target):
-                expected += view.count_records(path)
-                pending += len(view.dirty(PENDING_COUNTED, path))
-                count, some = view.gaps(path, MISSING_LISTED)
-                missing += count
-                gaps += some
-        problems = store.check() if not target.parts and sees_all(identity, target) else []
-        return {
-            "ok": not missing and not problems,
-            "expected_count": expected,
-            "missing_record_count": missing,
-            "missing_records_truncated": missing > min(len(gaps), MISSING_LISTED),
-            "missing_records": [
-                {
-                    "uri": str(from_path(gap.path)), "path": gap.path, "level": gap.level,
-                    "key": f"{gap.node_id:032x}", "reason": gap.reason,
-                }
-                for gap in gaps[:MISSING_LISTED]
-            ],
-            "pending_count": pending,
-            "problems": problems[:MISSING_LISTED],
-        }  # fmt: skip
+    def consistency(
+        self, identity: Identity, uri: str, *, timeout: float | None = None, cursor: str | None = None
+    ) -> dict[str, Any]:
+        """Whether all at and below ``uri`` is whole and in the index: as `Auditing.audit`."""
+        return self._auditing.audit(identity, uri, timeout=timeout, cursor=cursor)
 
     def check(self, identity: Identity) -> list[str]:
         """What is inconsistent in the account's store, a sentence each; empty when all is well."""

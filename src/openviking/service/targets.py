@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from openviking.errors import InvalidArgumentError, InvalidURIError
@@ -10,7 +11,7 @@ from openviking.model.identity import Identity
 from openviking.service.access import resolve
 from openviking.store.port import View
 from openviking.text import quoted
-from openviking.uri import SCHEME, SIDECAR_NAMES, URI, USERS_ROOT
+from openviking.uri import SCHEME, SIDECAR_NAMES, URI, USERS_ROOT, from_path
 
 MAX_TARGETS: Final = 256
 
@@ -18,18 +19,39 @@ _PEER_AREAS = ("memories", "resources")
 _USER_AREAS = ("memories", "resources", "skills")
 
 
-def search_roots(identity: Identity, target_uri: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Store paths of the directories to search; an empty target means the user's root and ``viking://resources``."""
-    named = [resolve(identity, text) for text in _given(target_uri) if text not in {"", "/", SCHEME}]
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The store paths to search, and whether the caller ``named`` them."""
+
+    roots: tuple[str, ...]
+    named: bool
+
+    def searched(self, identity: Identity, context_types: Sequence[str]) -> tuple[str, ...]:
+        """The URIs of the directories that an answer says were searched: those named, else those of the one type."""
+        roots = self.roots
+        if not self.named and len(context_types) == 1:
+            of_type = [root.path for root in _type_roots(identity, context_types[0])]
+            roots = tuple(root for root in of_type if any(_is_below(root, other) for other in self.roots))
+        return tuple(str(from_path(root)) for root in roots)
+
+
+def search_targets(identity: Identity, target_uri: str | Sequence[str] | None) -> Targets:
+    """Where to search (contract/retrieval.md §3.3); an empty target means the user's root and ``viking://resources``.
+
+    Raises `InvalidURIError` for what names nothing or can't be searched, `InvalidArgumentError` for what is no URI,
+    `PermissionDeniedError` for another user's tree or another peer's.
+    """
+    given = [resolve(identity, text) for text in _given(target_uri) if text not in {"", "/", SCHEME}]
     # A directory among the hits is spelled as its sidecar; as a target it means the directory.
-    targets = [target.parent if target.name in SIDECAR_NAMES else target for target in named]
+    targets = [target.parent if target.name in SIDECAR_NAMES else target for target in given]
     home = URI(("user", identity.user))
-    if not targets:
-        own = [home] if identity.actor_peer is None else _seen_with_peer(home, identity.actor_peer)
-        targets = [*own, URI(("resources",))]
+    if targets:
+        roots = [root for target in targets for root in _expand(identity, target)]
+    elif identity.actor_peer is None:
+        roots = [home, URI(("resources",))]
     else:
-        targets = [root for target in targets for root in _expand(identity, target)]
-    return tuple(dict.fromkeys(target.path for target in targets))
+        roots = [URI(("resources",)), *_seen_with_peer(home, identity.actor_peer)]
+    return Targets(tuple(dict.fromkeys(root.path for root in roots)), bool(targets))
 
 
 def sees_all(identity: Identity, target: URI) -> bool:
@@ -61,6 +83,19 @@ def visible_roots(view: View, identity: Identity, target: URI) -> tuple[str, ...
         beside = [child.path for child in view.children(home.path, hidden=False) if child.path != peers.path]
         own = (peer,) if target == peers else tuple(sorted([*beside, peer], key=lambda path: path.split("/")))
     return own if target.parts else ("agent", "resources", *own)
+
+
+def _type_roots(identity: Identity, context_type: str) -> list[URI]:
+    home, shared, peer = URI(("user", identity.user)), URI(("resources",)), identity.actor_peer
+    if context_type == "skill":
+        return [home.child("skills"), URI(("agent", "skills"))]
+    if context_type == "memory":
+        return [home] if peer is None else [home.child("memories"), home.child("peers", peer, "memories")]
+    return [shared, home] if peer is None else [shared, home.child("resources"), home.child("peers", peer, "resources")]
+
+
+def _is_below(path: str, other: str) -> bool:
+    return path == other or not other or path.startswith(f"{other}/")
 
 
 def _given(target_uri: object) -> list[str]:

@@ -22,7 +22,7 @@ from openviking.service.worker import Worker, time_limit
 from openviking.store.jobs import NewJob
 from openviking.store.system import SystemStore
 from openviking.store.tasks import TaskFilter
-from openviking.text import quoted
+from openviking.text import quoted, seconds_told
 
 MAX_LIMIT: Final = 200
 DEFAULT_LIMIT: Final = 50
@@ -129,7 +129,7 @@ class Tasks:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 raise DeadlineExceededError(
-                    f"Task {task_id} is {task.status} after {limit:g} s ({task.stage or 'not begun'}); it goes on",
+                    f"Task {task_id} is {task.status} after {seconds_told(limit or 0.0)} ({task.stage or 'not begun'}); it goes on",
                     operation="wait", timeout=limit or 0.0, task_id=task_id, status=task.status, stage=task.stage,
                 )  # fmt: skip
             if self._worker.stopping():
@@ -157,7 +157,8 @@ class Tasks:
         """What the root key follows with its numbers, newest first."""
         found: dict[str, tuple[int, Task]] = {}
         for number, account, task_id in [] if self._system is None else self._system.watched_tasks():
-            with contextlib.suppress(NotFoundError):
+            # An account may be removed at this moment: its store is not there any more, or closed.
+            with contextlib.suppress(NotFoundError, FailedPreconditionError):
                 task = self._accounts.of(account).tasks.get(task_id, None)
                 if task is not None and _fits(task, wanted):
                     found.setdefault(task_id, (number, task))

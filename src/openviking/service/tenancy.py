@@ -8,15 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from openviking.config.settings import UploadSettings
 from openviking.ingest.background import Step
+from openviking.ingest.fetch.fetcher import Fetcher
 from openviking.service.accounts import Accounts
 from openviking.service.admin import Admin
 from openviking.service.authentication import Mode
 from openviking.service.embedding import Embedding
-from openviking.service.import_step import import_step
+from openviking.service.import_step import import_steps
 from openviking.service.keys import Keys
 from openviking.service.recovery import Recovery
-from openviking.service.reindex import ReindexWork
+from openviking.service.reindex_work import ReindexWork
 from openviking.service.tasks import Tasks
 from openviking.service.uploads import Uploads
 from openviking.service.user_deletion import UserDeletions
@@ -46,6 +48,8 @@ class Tenancy:
         interval: float = 2.0,
         steps: Mapping[str, Step] | None = None,
         embedding: Embedding | None = None,
+        fetcher: Fetcher | None = None,
+        uploads: UploadSettings | None = None,
     ) -> None:
         self.system = SqliteSystem(path)
         self.keys = Keys(self.system, hashed=hashed)
@@ -55,13 +59,13 @@ class Tenancy:
             system=self.system,
             registered_only=mode == "api_key",
         )
-        self.uploads = Uploads(self.accounts)
+        self.uploads = Uploads(self.accounts, settings=uploads)
         self.deletions = UserDeletions(self.accounts, self.system, self.uploads.forget)
         self._closing = threading.Event()
         self._looked = time.monotonic()
         self.recovery = Recovery(self.accounts, self.system, self.keys, self.deletions, self._closing.is_set)
         known = {
-            "import": import_step(self.uploads), **self.uploads.steps(), **ReindexWork(embedding).steps(),
+            **import_steps(self.uploads, fetcher), **self.uploads.steps(), **ReindexWork(embedding).steps(),
             **self.deletions.steps(), **(steps or {}),
         }  # fmt: skip
         lane = None

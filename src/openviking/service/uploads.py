@@ -13,12 +13,14 @@ import json
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import IO, Any, Final
 
 from openviking.clock import now_ms
+from openviking.config.settings import UploadSettings
 from openviking.errors import (
     InvalidArgumentError,
     OpenVikingError,
@@ -33,9 +35,8 @@ from openviking.service.places import ACCOUNTS, UPLOADS
 from openviking.store.jobs import LATER, NewJob
 from openviking.store.port import AccountStore
 
-MAX_BYTES: Final = 512 * 1024 * 1024
-EXPIRY_MS: Final = 12 * 3_600_000
-"""So long an upload waits for the call that uses it."""
+RESERVE_BYTES: Final = 256 * 1024 * 1024
+"""So much of the disk is left to everything else."""
 
 KIND: Final = "uploads"
 """The kind of the job that sweeps."""
@@ -59,7 +60,15 @@ class Upload:
 class Incoming:
     """An upload that is being received: `write` pieces, then `finish`; `abandon` leaves nothing."""
 
-    def __init__(self, directory: Path, identity: Identity, filename: str | None, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        identity: Identity,
+        filename: str | None,
+        clock: Callable[[], int],
+        settings: UploadSettings,
+    ) -> None:
+        self._settings = settings
         self._directory = directory
         self._identity = identity
         self._clock = clock
@@ -70,15 +79,18 @@ class Incoming:
         self._file: IO[bytes] = _new_file(self._part)
 
     def write(self, piece: bytes) -> None:
-        """Add bytes. Raises `InvalidArgumentError` beyond `MAX_BYTES`, `ResourceExhaustedError` on a full disk."""
+        """Add bytes. Raises `InvalidArgumentError` for more than are taken, `ResourceExhaustedError` on a full disk."""
         self._size += len(piece)
-        if self._size > MAX_BYTES:
-            raise too_large()
+        if self._size > self._settings.max_bytes:
+            raise too_large(self._settings)
         with _translated():
+            if shutil.disk_usage(self._directory).free < RESERVE_BYTES + len(piece):
+                raise ResourceExhaustedError("The disk has no room for uploads", resource="uploads")
             self._file.write(piece)
 
-    def finish(self, mode: str = "local") -> Upload:
+    def finish(self, mode: str | None = None) -> Upload:
         """The complete upload, safely on disk; ``mode`` ``shared`` only spells its id in another way."""
+        mode = mode or self._settings.default_mode
         extension = _EXTENSION.fullmatch(PurePath(self._name).suffix)
         prefix = f"shared_{self._clock():013d}-" if mode == "shared" else "upload_"
         upload = Upload(f"{prefix}{self._key}{extension[0] if extension else ''}", self._name, self._size)
@@ -108,7 +120,10 @@ class Incoming:
 class Uploads:
     """Receives uploads, gives each to its owner once, and sweeps away what nobody used."""
 
-    def __init__(self, accounts: Accounts, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(
+        self, accounts: Accounts, clock: Callable[[], int] = now_ms, *, settings: UploadSettings | None = None
+    ) -> None:
+        self.settings = settings or UploadSettings()
         self._accounts = accounts
         self._clock = clock
 
@@ -117,15 +132,19 @@ class Uploads:
         return {KIND: self._sweep}
 
     def begin(self, identity: Identity, filename: str | None) -> Incoming:
-        """Begin to receive a file that the client calls ``filename``."""
+        """Begin to receive a file that the client calls ``filename``.
+
+        Raises `ResourceExhaustedError` for a caller of whom too many wait already.
+        """
         store = self._accounts.store(identity)
         place = self._accounts.place(identity)
         directory = self._directory(place)
         with _translated():
             directory.mkdir(mode=0o700, exist_ok=True)
+            self._check_waiting(identity, directory)
         # Before the first byte: whatever becomes of this process, somebody clears up.
-        store.jobs.enqueue(_sweep_job(place))
-        return Incoming(directory, identity, filename, self._clock)
+        store.jobs.enqueue(self._sweep_job(place))
+        return Incoming(directory, identity, filename, self._clock, self.settings)
 
     def find(self, identity: Identity, temp_file_id: object) -> Upload:
         """An upload of the caller that waits to be used.
@@ -139,6 +158,14 @@ class Uploads:
         except OSError as error:
             raise _denied() from error
         return Upload(told["id"], told["name"], size)
+
+    def look(self, identity: Identity, temp_file_id: object) -> Path:
+        """The file of an upload that stays where it is, to be read at once; raises as `find` does."""
+        key, _ = self._told(identity, temp_file_id)
+        path = self._directory(self._accounts.place(identity)) / key
+        if not path.is_file():
+            raise _denied()
+        return path
 
     def take(self, identity: Identity, temp_file_id: object, task_id: str) -> Path:
         """The file of an upload, which is that task's from now on and nobody else's; raises as `find` does.
@@ -192,9 +219,46 @@ class Uploads:
         owner = None if told is None else (told.get("id"), told.get("user"), told.get("registration"))
         if told is None or owner != (temp_file_id, identity.user, identity.registration):
             raise _denied()
-        if told.get("at", 0) < self._clock() - EXPIRY_MS:
+        if told.get("at", 0) < self._oldest():
             raise _denied()
         return found[1], told
+
+    def _check_waiting(self, identity: Identity, directory: Path) -> None:
+        """Raises `ResourceExhaustedError` if the caller may send no more for now."""
+        settings, oldest = self.settings, self._oldest()
+        waiting: dict[str, int] = {}
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if "." not in entry.name:
+                    with contextlib.suppress(FileNotFoundError):
+                        found = entry.stat()
+                        if found.st_mtime * 1000 >= oldest:
+                            waiting[entry.name] = found.st_size
+
+        def fits() -> bool:
+            return len(waiting) < settings.max_waiting and sum(waiting.values()) < settings.max_waiting_bytes
+
+        if fits():
+            return
+        # Whose they are is looked up only where all together are too many.
+        for key in list(waiting):
+            told = _read(directory / f"{key}.json") or {}
+            if (told.get("user"), told.get("registration")) != (identity.user, identity.registration):
+                del waiting[key]
+        if not fits():
+            raise ResourceExhaustedError(
+                f"{len(waiting):,} uploads of yours with {sum(waiting.values()):,} bytes wait to be used, at most"
+                f" {settings.max_waiting:,} with {settings.max_waiting_bytes:,} may: use them, or wait until they expire",
+                resource="uploads",
+                limit=settings.max_waiting,
+            )
+
+    def _oldest(self) -> int:
+        """When what is over by now came, in milliseconds."""
+        return self._clock() - 1000 * self.settings.ttl_seconds
+
+    def _sweep_job(self, place: str) -> NewJob:
+        return NewJob(KIND, LATER, {"place": place}, delay=1000 * self.settings.ttl_seconds + 60_000)
 
     def _directory(self, place: str) -> Path:
         return self._accounts.path / ACCOUNTS / place / UPLOADS
@@ -202,13 +266,13 @@ class Uploads:
     def _sweep(self, store: AccountStore, turn: Turn) -> bool:
         place = str(turn.payload["place"])
         if self.sweep(store, place):
-            store.jobs.enqueue(_sweep_job(place))
+            store.jobs.enqueue(self._sweep_job(place))
         return False
 
     def sweep(self, store: AccountStore, place: str) -> int:
         """Remove what is over in the account at ``place``; how many files are left for a later sweep."""
         left = 0
-        oldest = self._clock() - EXPIRY_MS
+        oldest = self._oldest()
         try:
             files = list(self._directory(place).iterdir())
         except OSError:
@@ -231,15 +295,11 @@ def plain_name(filename: object) -> str:
     return last[:_NAME_CHARS].encode("utf-8", "replace").decode() if last.strip(".") else _UNNAMED
 
 
-def too_large() -> InvalidArgumentError:
+def too_large(settings: UploadSettings) -> InvalidArgumentError:
     """What a file over the limit is answered with."""
     return InvalidArgumentError(
-        f"The file has more than {MAX_BYTES:,} bytes, which is the most that is taken", field="file"
+        f"The file has more than {settings.max_bytes:,} bytes, which is the most that is taken", field="file"
     )
-
-
-def _sweep_job(place: str) -> NewJob:
-    return NewJob(KIND, LATER, {"place": place}, delay=EXPIRY_MS + 60_000)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -8,6 +8,9 @@ from openviking.service.configured import warnings_of
 from openviking.service.content import Content
 from openviking.service.embedding import Embedding
 from openviking.service.fs import FileSystem
+from openviking.service.planning import Planning
+from openviking.service.relations import Relations
+from openviking.service.reranking import Reranking, builtin_of
 from openviking.service.resources import Resources
 from openviking.service.running import Running
 from openviking.service.search import Search
@@ -23,6 +26,17 @@ class UseCases:
     ) -> None:
         self.fs = FileSystem(accounts, worker)
         self.content = Content(accounts, worker)
-        self.search = Search(accounts, settings.grep_timeout, embedding, settings.retrieval.dense_weight)
-        self.resources = Resources(accounts, worker, running)
+        self.planning = Planning(settings.retrieval, settings.query_planner, settings.vlm)
+        self.reranking = Reranking(settings.rerank, lambda: builtin_of(settings.embedding, embedding))
+        self.search = Search(
+            accounts, settings.grep_timeout, embedding, settings.retrieval.dense_weight, self.planning, self.reranking,
+            settings.retrieval, settings.fetch,
+        )  # fmt: skip
+        self.relations = Relations(accounts)
+        self.resources = Resources(accounts, worker, running, settings.fetch)
         self.system = System(accounts, worker, embedding, warnings_of(settings))
+
+    def close(self) -> None:
+        """Release the models that plan and rerank; searches under way do without them."""
+        self.planning.close()
+        self.reranking.close()

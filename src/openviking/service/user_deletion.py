@@ -102,6 +102,7 @@ class UserDeletions:
             if run.cancelled():
                 raise Unfinished
         store.tasks.forget(user, but=task)
+        store.watches.forget(user)
         self._forget(account, user)
         self._system.end_deletion(account, user, number)
         return {"account_id": account, "user_id": user, "removed": removed}

@@ -12,6 +12,7 @@ from openviking.model.embedding import EmbeddingModel
 from openviking.model.imports import Progress
 from openviking.service.vector_lane import Claims, VectorLane
 from openviking.store.port import AccountStore
+from openviking.text import counted, seconds_told
 
 PATIENCE_S: Final = 600.0
 """After an outage of so long whoever waits without a limit is told."""
@@ -112,7 +113,7 @@ class VectorWait:
     def _check(self, waiting: int | None) -> None:
         """Raises if the wait is over although vectors are missing."""
         missing = {} if waiting is None else {"vectors": waiting}
-        what = "vectors" if waiting is None else f"{waiting} vectors"
+        what = "vectors" if waiting is None else counted(waiting, "vectors")
         if self._lane.stopped:
             raise FailedPreconditionError("Closed before the queued work was done; nothing is lost", missing=missing)
         calls = self._lane.embedding.calls
@@ -121,7 +122,7 @@ class VectorWait:
         why = "" if outage is None else f" (embedder: {outage.error.message})"
         if self._deadline is not None and time.monotonic() >= self._deadline:
             raise DeadlineExceededError(
-                f"Still to be done after {self._limit or 0:g} s: {what}{why}",
+                f"Still to be done after {seconds_told(self._limit or 0.0)}: {what}{why}",
                 operation="wait",
                 timeout=self._limit or 0.0,
                 missing=missing,

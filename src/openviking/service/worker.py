@@ -26,7 +26,7 @@ from openviking.service.outages import Outages
 from openviking.service.vector_lane import VectorLane
 from openviking.service.vector_wait import VectorWait
 from openviking.store.port import AccountStore, Job
-from openviking.text import quoted
+from openviking.text import counted, quoted, seconds_told
 
 RETRY_MS: Final = 2_000
 FOLLOWING: Final = ("sidecars", "purge", "prepare")
@@ -150,9 +150,11 @@ class Worker:
             if job.id <= newest and job.id not in given_up and (kinds is None or job.kind in kinds)
         ]
         if lost:
+            # Whose work it was, and the names in its error, are not for everybody who waits: `status` tells those who
+            # may know.
             raise InternalError(
-                f"Given up: {', '.join(f'{job.kind} ({error})' for job, error in lost)}",
-                failed=[{"kind": job.kind, "key": job.key, "error": error} for job, error in lost],
+                f"Given up: {', '.join(sorted(job.kind for job, _ in lost))}; the status says why",
+                failed=[{"kind": job.kind} for job, _ in lost],
             )
         if self._vectors is not None and self._vectors.embedding.enabled:
             VectorWait(self._vectors, store, limit, deadline, progress).until_made(below)
@@ -186,7 +188,8 @@ class Worker:
                     if kinds is None or kind in {*kinds, "vectors"}
                 }
                 raise DeadlineExceededError(
-                    f"Still to be done after {limit:g} s: {', '.join(f'{count} {kind}' for kind, count in missing.items())}",
+                    f"Still to be done after {seconds_told(limit or 0.0)}: "
+                    + ", ".join(counted(count, kind) for kind, count in missing.items()),
                     operation="wait",
                     timeout=limit or 0.0,
                     missing=missing,

@@ -27,16 +27,20 @@ from openviking.session.archives import (
     put,
     put_json,
 )
+from openviking.session.counting import count_of
 from openviking.session.keeping import Kept, kept
 from openviking.session.summary import abstract_of, overview_of
 from openviking.store.batch import MakeDirectory, Operation
-from openviking.store.jobs import NewJob
+from openviking.store.jobs import TIDY, NewJob
 from openviking.store.port import AccountStore
 from openviking.store.sessions import ArchiveMessages, EndArchive
 from openviking.uri import URI, from_path
 
 KIND: Final = "session_commit"
 """The kind of the job and the type of its task."""
+
+OVER: Final = "session_commit_over"
+"""The kind of the job that marks the archive of a commit whose task was cancelled or given up."""
 
 ATTEMPTS: Final = 100
 """Times that a commit looks again because others were faster."""
@@ -69,9 +73,10 @@ def commit(
     session all the time.
     """
     for _ in range(ATTEMPTS):
-        with store.read():
+        with store.read() as view:
             state = store.sessions.get(session.path)
             live = store.sessions.live(session.path)
+            used = count_of(store, view, session)
         if state is None:
             raise NotFoundError(session.name, "session")
         staying = kept(live, wanted)
@@ -81,13 +86,16 @@ def commit(
         number, messages = state.commits + 1, [one.message for one in taken]
         directory = archive_uri(session, number)
         task = NewTask(KIND, owner, session.name, {"archive_uri": str(directory)})
-        payload = {"session": session.path, "archive": number, "tags": list(tags), "task": task.id}
+        payload = {"session": session.path, "archive": number, "tags": list(tags), "task": task.id, TIDY: OVER,
+                   "used": 0 if used is None else len(used.used)}  # fmt: skip
         operations: list[Operation] = [
             ArchiveMessages(session.path, number, taken[-1].number, len(taken), wanted.to_dict(), automatic),
             MakeDirectory(directory.path, exist_ok=True, description=abstract_of(messages)),
             put(directory, MESSAGES, as_lines(messages)),
             put_json(directory, META, archive_meta(session, number, messages, now_ms())),
         ]
+        if used is not None:
+            operations.append(used)
         try:
             store.apply(operations, jobs=[NewJob(KIND, f"{session.path}\n{task.id}", payload, task=task)])
         except ConflictError as error:
@@ -102,7 +110,8 @@ def finish_commit(store: AccountStore, turn: Turn) -> dict[str, Any]:
     """The second phase: describe an archive and mark it as done; its result. It may be repeated.
 
     Nothing is extracted from the conversation in this version, and the result says so. Raises `NotFoundError` if the
-    session or the archive was removed meanwhile.
+    session or the archive was removed meanwhile, `ProcessingError` if its messages can't be read; the archive is
+    marked as failed then.
     """
     session, number = from_path(turn.payload["session"]), int(turn.payload["archive"])
     directory = archive_uri(session, number)
@@ -116,16 +125,37 @@ def finish_commit(store: AccountStore, turn: Turn) -> dict[str, Any]:
                 put(directory, DONE, "", below=directory),
             ]
         )
+    except NotFoundError as error:
+        mark_failed(store, session, number, error.message)
+        raise
     except (ValueError, KeyError, TypeError) as error:
         # The file is damaged: another attempt would meet it again.
-        told = {"archive_uri": str(directory), "failed_at": iso(now_ms()), "error": repr(error)}
-        store.apply([EndArchive(session.path, number, "failed"), put_json(directory, FAILED, told, below=directory)])
+        mark_failed(store, session, number, repr(error))
         raise ProcessingError(f"The messages of {directory} can't be read: {error}", resource=str(directory)) from error
-    return result_of(session, directory)
+    return result_of(session, directory, used=int(turn.payload.get("used", 0)))
 
 
-def result_of(session: URI, directory: URI) -> dict[str, Any]:
-    """What the task of a commit tells (contract/core.md §3.6)."""
+def mark_failed(store: AccountStore, session: URI, number: int, error: str) -> None:
+    """Note that an archive is never described, and why, where it still lies; its messages stay readable."""
+    directory = archive_uri(session, number)
+    told = {"archive_uri": str(directory), "failed_at": iso(now_ms()), "error": error}
+    ending = EndArchive(session.path, number, "failed")
+    store.apply([ending, put_json(directory, FAILED, told, below=directory)], tolerant=True)
+
+
+def commit_over(store: AccountStore, turn: Turn) -> bool:
+    """Mark the archive of a commit that ended without its second phase; the step of a worker for `OVER`."""
+    session, number = from_path(turn.payload["session"]), int(turn.payload["archive"])
+    archive = store.sessions.archive(session.path, number)
+    if archive is not None and archive.state == "pending":
+        task = store.tasks.get(turn.payload["task"], None)
+        why = "its task was cancelled" if task is None or task.status == "cancelled" else task.error
+        mark_failed(store, session, number, why)
+    return False
+
+
+def result_of(session: URI, directory: URI, *, used: int = 0) -> dict[str, Any]:
+    """What the task of a commit tells (contract/core.md §3.6); ``used`` counts the nodes that were."""
     none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     return {
         "session_id": session.name,
@@ -135,7 +165,7 @@ def result_of(session: URI, directory: URI) -> dict[str, Any]:
         "session_skills_extracted": 0,
         "session_skill_uris": [],
         "usage_events_extracted": 0,
-        "active_count_updated": 0,
+        "active_count_updated": used,
         "effective_memory_types": [],
         "agent_evolution_enabled": False,
         "agent_memory_skip_reason": NO_EXTRACTION,

@@ -7,13 +7,14 @@ from typing import Any
 from openviking.errors import NotFoundError
 from openviking.model.message import Message
 from openviking.session.archives import archived_messages
+from openviking.session.summary import shortened
 from openviking.store.port import AccountStore
 from openviking.text import estimate_tokens
 from openviking.uri import URI
 
 
 def session_context(store: AccountStore, session: URI, budget: int) -> dict[str, Any]:
-    """Live messages first, the newest kept, then the overview of the newest archive that is done.
+    """Live messages first, the newest kept, then the overview of the newest archive that is done, or what has room of it.
 
     Messages of archives that are not done stand before the live ones as long as there is room: nothing else tells of
     them yet. Raises `NotFoundError`.
@@ -30,9 +31,10 @@ def session_context(store: AccountStore, session: URI, budget: int) -> dict[str,
     shown, active = _newest([*undone, *live], budget)
     overview = next((archive.overview for archive in reversed(archives) if archive.state == "done"), "")
     archived = estimate_tokens(overview)
-    dropped = bool(overview) and archived > budget - active
-    if dropped:
-        overview, archived = "", 0
+    if archived > budget - active:
+        overview = shortened(overview, budget - active)
+        archived = estimate_tokens(overview)
+    dropped = not overview and any(archive.state == "done" and archive.overview for archive in archives)
     return {
         "latest_archive_overview": overview,
         "pre_archive_abstracts": [],

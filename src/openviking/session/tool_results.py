@@ -21,6 +21,10 @@ OFFSET_UNIT: Final = "unicode_code_point"
 SYNOPSIS: Final = "head"
 """What a preview is: the first characters of the output."""
 
+MAX_MATCHES: Final = 1_000
+MAX_CONTEXT_CHARS: Final = 5_000
+"""At most so many matches with so much around each: an answer has 10 million characters at most, whatever is asked."""
+
 RESULTS: Final = "tool-results"
 """The name of the directory, below that of a session, by which whole outputs are addressed."""
 

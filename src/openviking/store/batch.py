@@ -125,6 +125,14 @@ class NoteSource:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteFetched:
+    """Keep ``state`` with the source known by ``location``; a source that is gone is no error."""
+
+    location: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """Give a node another path; the target's parent must exist, the target must not."""
 
@@ -158,12 +166,16 @@ class Outdate:
 
 @dataclass(frozen=True, slots=True)
 class SetTags:
-    """Change the tags of a node, of everything below it too if ``recursive``."""
+    """Change the tags of a node, of everything below it too if ``recursive``.
+
+    Tags with the key ``protected`` of memories stay as they are, whatever ``tags`` and ``mode`` say.
+    """
 
     path: str
     tags: tuple[str, ...]
     mode: TagMode = "replace"
     recursive: bool = False
+    protected: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +204,7 @@ class AdoptFile:
 
 Operation = (
     PutFile | MakeDirectory | Remove | Move | Copy | Outdate | SetTags | PutSidecars | AdoptFile
-    | NoteSource | SessionOperation
+    | NoteSource | NoteFetched | SessionOperation
 )  # fmt: skip
 
 

@@ -11,6 +11,12 @@ from openviking.model.task import NewTask
 MAX_ATTEMPTS: Final = 5
 """Attempts after which a job is given up, be it that they failed or that their processes ended."""
 
+TIDY: Final = "tidy"
+"""The key under which a payload names the kind of job that clears up after one that ends without having been done.
+
+That is queued, with the same payload, in the transaction that ends it: because it was cancelled or given up.
+"""
+
 LATER: Final = "later"
 """The key of jobs that tidy up some day: nobody waits for them."""
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
 from openviking.model.embedding import Coverage
 from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
+from openviking.store.audit import Audit
 from openviking.store.batch import Applied, Operation
 from openviking.store.jobs import Job, JobQueue, NewJob
 from openviking.store.sessions import SessionStore
 from openviking.store.tasks import TaskStore
 from openviking.store.vectors import Vectors
+from openviking.store.watches import WatchStore
 
 if TYPE_CHECKING:
     # Most commands need no numbers, and numpy takes its time to load.
@@ -68,7 +70,7 @@ class Candidate:
     the query can reach, so 0 ≤ words < 1; ``terms`` are the matched query terms with their shares, which add up to it.
     ``cosine`` is that of the best of the passage's vectors, None if it has none or none was asked for; ``settled`` says
     that it never gets one, for the model can say nothing of it. ``level`` is 0 or 1 for a directory's sidecar, 2 for a
-    file.
+    file. Who lets ``score`` fade with time notes what it was in ``origin_score``, and the factor in ``time_score``.
     """
 
     passage_id: int
@@ -85,6 +87,8 @@ class Candidate:
     last_line: int
     breadcrumb: str
     symbol: str
+    origin_score: float | None = None
+    time_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,14 @@ class Entry:
 
     node: Node
     depth: int
+
+
+class FileText(NamedTuple):
+    """The text of a file at ``path``; None where the file was found not to have the literal that was looked for."""
+
+    node_id: int
+    path: str
+    text: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +117,15 @@ class DirtyDirectory:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place that files were imported from; ``root`` is the path it fills now, None if that was removed."""
+    """A place that files were imported from; ``root`` is the path it fills now, None if that was removed.
+
+    ``state`` is what the import of a fetched source keeps with it, else "".
+    """
 
     id: int
     location: str
     root: str | None
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +156,6 @@ class PassageRow:
     breadcrumb: str
     symbol: str
     hash: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A record that the index should have: where, at which level, and what is wrong with it."""
-
-    node_id: int
-    path: str
-    level: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +231,21 @@ class View(Protocol):
         """
         ...
 
+    def texts(
+        self,
+        path: str,
+        *,
+        depth: int | None = None,
+        tags: Sequence[str] = (),
+        excluded: Sequence[str] = (),
+        literal: str | None = None,
+    ) -> Iterator[FileText]:
+        """The texts of the files below a directory, or of the file itself, as `walk` orders them; binary and hidden files are left out.
+
+        With a ``literal`` the store may say of files that do not have it that they don't, without reading them.
+        """
+        ...
+
     def count_below(self, path: str, *, depth: int | None = None, hidden_files: bool = True) -> int:
         """How many entries `walk` would give."""
         ...
@@ -265,6 +286,10 @@ class View(Protocol):
         """The tags of nodes in alphabetical order; nodes without are missing."""
         ...
 
+    def active_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
+        """How often sessions used nodes; nodes that none did are missing."""
+        ...
+
     def passages(self, node: Node) -> list[PassageRow]:
         """The passages of a node in order."""
         ...
@@ -299,6 +324,10 @@ class View(Protocol):
         """The sources whose location is ``location``, or that and a second line, the oldest first."""
         ...
 
+    def sources_at(self, path: str) -> list[Source]:
+        """The sources that fill exactly the node at ``path``, the newest first."""
+        ...
+
     def source_files(self, source_id: int) -> Iterator[SourceFile]:
         """What a source has made and is still there, in no order."""
         ...
@@ -311,13 +340,6 @@ class View(Protocol):
         """The change log after change number ``since``.
 
         Raises `FailedPreconditionError` if a part of that is no longer kept.
-        """
-        ...
-
-    def gaps(self, path: str, limit: int) -> tuple[int, list[Gap]]:
-        """Records at and below ``path`` that the index should have and has not or not whole: how many, and ``limit`` of them.
-
-        What is queued to be made is no gap.
         """
         ...
 
@@ -345,8 +367,18 @@ class AccountStore(Protocol):
         ...
 
     @property
+    def watches(self) -> WatchStore:
+        """The sources that are looked at again and again."""
+        ...
+
+    @property
     def vectors(self) -> Vectors:
         """The vectors of passages, and the queue of those that wait for one."""
+        ...
+
+    @property
+    def audit(self) -> Audit:
+        """What looks for damage, and mends it."""
         ...
 
     def read(self) -> AbstractContextManager[View]:
@@ -387,7 +419,6 @@ __all__ = [
     "Change",
     "DirtyDirectory",
     "Entry",
-    "Gap",
     "Job",
     "JobQueue",
     "NewJob",

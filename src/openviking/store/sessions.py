@@ -71,7 +71,19 @@ class EndArchive:
     overview: str = ""
 
 
-SessionOperation = MakeSession | AddMessages | ArchiveMessages | EndArchive
+@dataclass(frozen=True, slots=True)
+class CountUses:
+    """Count one use of each node at the paths ``used``; what the session noted up to number ``up_to`` is counted then.
+
+    The outcome counts the nodes that are there. Raises `NotFoundError`.
+    """
+
+    path: str
+    used: tuple[str, ...]
+    up_to: int
+
+
+SessionOperation = MakeSession | AddMessages | ArchiveMessages | EndArchive | CountUses
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +145,8 @@ class SessionStore(Protocol):
 
     def note_uses(self, path: str, uses: list[Use]) -> None:
         """Record what was used. Raises `NotFoundError`."""
+        ...
+
+    def uncounted(self, path: str) -> tuple[tuple[str, ...], int]:
+        """The distinct URIs that were used and are not counted yet, and the number of the last use, for `CountUses`."""
         ...

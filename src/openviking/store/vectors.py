@@ -156,10 +156,6 @@ class Vectors(Protocol):
         """Whether there is a vector at all, not counting settled passages; costs next to nothing."""
         ...
 
-    def repair(self, fingerprint: str, below: str) -> int:
-        """Queue passages at and below ``below`` that have no vector: refused ones once more, and lost ones; how many."""
-        ...
-
     def coverage(self, fingerprint: str) -> Coverage:
         """How many passages of the account have a vector."""
         ...

@@ -6,6 +6,7 @@ from openviking_sdk.async_methods.admin import AdminCalls
 from openviking_sdk.async_methods.content import ContentCalls
 from openviking_sdk.async_methods.fs import FsCalls
 from openviking_sdk.async_methods.observer import ObserverCalls
+from openviking_sdk.async_methods.relations import RelationsCalls
 from openviking_sdk.async_methods.resources import ResourcesCalls
 from openviking_sdk.async_methods.search import SearchCalls
 from openviking_sdk.async_methods.sessions import SessionsCalls
@@ -19,6 +20,7 @@ __all__ = [
     "ContentCalls",
     "FsCalls",
     "ObserverCalls",
+    "RelationsCalls",
     "ResourcesCalls",
     "SearchCalls",
     "SessionsCalls",

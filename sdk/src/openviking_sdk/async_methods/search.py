@@ -35,6 +35,8 @@ class SearchCalls(AsyncSending):
         read_content: bool = False,
         events_time_decay_protection: str | None = None,
         explain: bool = False,
+        strategy: str | Mapping[str, Any] | None = None,
+        explain_missing: str | Sequence[str] | None = None,
         telemetry: bool | dict[str, Any] = False,
         options: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
@@ -44,7 +46,9 @@ class SearchCalls(AsyncSending):
         ``limit`` hits (10) below ``target_uri`` (the caller's own tree and ``viking://resources``) that score above
         ``score_threshold``, have all ``tags`` (``key=value``), match ``filter``, and were changed between ``since`` and
         ``until`` (``7d``, ``2026-03-15``). ``image`` is a path, the bytes, or the address of a picture, or several.
-        ``read_content`` puts the text of each hit in ``content``; ``explain`` says how each score came about.
+        ``read_content`` puts the text of each hit in ``content``; ``explain`` says how each score came about;
+        ``explain_missing`` names up to 20 addresses, and ``missing`` says of each why it is not among the hits.
+        ``events_time_decay_protection`` (``0``, ``12h``, ``7d``) lets the scores of older events fade.
         ``options`` are fields of the request by their names on the wire. Raises `InvalidArgumentError`.
         """
         return await self.send(
@@ -65,6 +69,8 @@ class SearchCalls(AsyncSending):
                 read_content=read_content,
                 events_time_decay_protection=events_time_decay_protection,
                 explain=explain,
+                strategy=strategy,
+                explain_missing=explain_missing,
                 telemetry=telemetry,
                 options=options,
             )
@@ -80,6 +86,8 @@ class SearchCalls(AsyncSending):
         session: SessionLike | None = None,
         image: Image | Sequence[Image] | None = None,
         search_type: Literal["semantic", "keywords"] | None = None,
+        dedup: bool | None = None,
+        rerank: bool | None = None,
         context_type: str | Sequence[str] | None = None,
         score_threshold: float | None = None,
         filter: Mapping[str, Any] | None = None,
@@ -92,13 +100,16 @@ class SearchCalls(AsyncSending):
         read_content: bool = False,
         events_time_decay_protection: str | None = None,
         explain: bool = False,
+        strategy: str | Mapping[str, Any] | None = None,
+        explain_missing: str | Sequence[str] | None = None,
         telemetry: bool | dict[str, Any] = False,
         options: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """As `find`, with queries made out of the conversation of a session, if there is one and a model to make them.
 
-        The session is named by ``session_id`` or given as ``session``. The result then has ``query_plan``. ``search_type="keywords"`` ranks by words alone. Other parameters and errors as
-        in `find`.
+        The session is named by ``session_id`` or given as ``session``. The result then has ``query_plan``, and the hits of
+        its queries one after the other; with ``dedup`` each record once, and ``limit`` is that of all. ``rerank`` False does
+        without the rerank model. ``search_type="keywords"`` ranks by words alone. Other parameters and errors as in `find`.
         """
         return await self.send(
             calls.search(
@@ -109,6 +120,8 @@ class SearchCalls(AsyncSending):
                 session=session,
                 image=image,
                 search_type=search_type,
+                dedup=dedup,
+                rerank=rerank,
                 context_type=context_type,
                 score_threshold=score_threshold,
                 filter=filter,
@@ -121,6 +134,8 @@ class SearchCalls(AsyncSending):
                 read_content=read_content,
                 events_time_decay_protection=events_time_decay_protection,
                 explain=explain,
+                strategy=strategy,
+                explain_missing=explain_missing,
                 telemetry=telemetry,
                 options=options,
             )

@@ -46,5 +46,5 @@ class WatchesCalls(AsyncSending):
         return await self.send(calls.delete_watch(task_id, to_uri=to_uri))
 
     async def trigger_watch(self, task_id: str | None = None, *, to_uri: str | None = None) -> dict[str, Any]:
-        """Have a source looked at now; ``scheduled``. Raises `NotFoundError`."""
+        """Have a source looked at now; ``scheduled``, and the import as ``run_task_id``. Raises `NotFoundError`."""
         return await self.send(calls.trigger_watch(task_id, to_uri=to_uri))

@@ -37,6 +37,8 @@ def find(
     read_content: bool = False,
     events_time_decay_protection: str | None = None,
     explain: bool = False,
+    strategy: str | Mapping[str, Any] | None = None,
+    explain_missing: str | Sequence[str] | None = None,
     telemetry: bool | dict[str, Any] = False,
     options: Mapping[str, Any] | None = None,
 ) -> Call[dict[str, Any]]:
@@ -46,7 +48,9 @@ def find(
     ``limit`` hits (10) below ``target_uri`` (the caller's own tree and ``viking://resources``) that score above
     ``score_threshold``, have all ``tags`` (``key=value``), match ``filter``, and were changed between ``since`` and
     ``until`` (``7d``, ``2026-03-15``). ``image`` is a path, the bytes, or the address of a picture, or several.
-    ``read_content`` puts the text of each hit in ``content``; ``explain`` says how each score came about.
+    ``read_content`` puts the text of each hit in ``content``; ``explain`` says how each score came about;
+    ``explain_missing`` names up to 20 addresses, and ``missing`` says of each why it is not among the hits.
+    ``events_time_decay_protection`` (``0``, ``12h``, ``7d``) lets the scores of older events fade.
     ``options`` are fields of the request by their names on the wire. Raises `InvalidArgumentError`.
     """
     return Call(
@@ -70,6 +74,8 @@ def find(
                 read_content=read_content or None,
                 events_time_decay_protection=events_time_decay_protection,
                 explain=explain or None,
+                strategy=dict(strategy) if isinstance(strategy, Mapping) else strategy,
+                explain_missing=_target(explain_missing or ""),
                 telemetry=telemetry or None,
             ),
             options,
@@ -88,6 +94,8 @@ def search(
     session: SessionLike | None = None,
     image: Image | Sequence[Image] | None = None,
     search_type: Literal["semantic", "keywords"] | None = None,
+    dedup: bool | None = None,
+    rerank: bool | None = None,
     context_type: str | Sequence[str] | None = None,
     score_threshold: float | None = None,
     filter: Mapping[str, Any] | None = None,  # noqa: A002 - its name on the wire
@@ -100,13 +108,16 @@ def search(
     read_content: bool = False,
     events_time_decay_protection: str | None = None,
     explain: bool = False,
+    strategy: str | Mapping[str, Any] | None = None,
+    explain_missing: str | Sequence[str] | None = None,
     telemetry: bool | dict[str, Any] = False,
     options: Mapping[str, Any] | None = None,
 ) -> Call[dict[str, Any]]:
     """As `find`, with queries made out of the conversation of a session, if there is one and a model to make them.
 
-    The session is named by ``session_id`` or given as ``session``. The result then has ``query_plan``. ``search_type="keywords"`` ranks by words alone. Other parameters and errors as
-    in `find`.
+    The session is named by ``session_id`` or given as ``session``. The result then has ``query_plan``, and the hits of
+    its queries one after the other; with ``dedup`` each record once, and ``limit`` is that of all. ``rerank`` False does
+    without the rerank model. ``search_type="keywords"`` ranks by words alone. Other parameters and errors as in `find`.
     """
     as_find = find(
         query,
@@ -125,10 +136,12 @@ def search(
         read_content=read_content,
         events_time_decay_protection=events_time_decay_protection,
         explain=explain,
+        strategy=strategy,
+        explain_missing=explain_missing,
         telemetry=telemetry,
     )
     session_id = _session_id(session_id, session)
-    body = {**(as_find.body or {}), **given(session_id=session_id, search_type=search_type)}
+    body = {**(as_find.body or {}), **given(session_id=session_id, search_type=search_type, dedup=dedup, rerank=rerank)}
     return Call(
         method="POST",
         path="/api/v1/search/search",

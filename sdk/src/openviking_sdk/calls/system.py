@@ -70,15 +70,17 @@ def wait_processed(timeout: float | None = None) -> Call[dict[str, Any]]:
     )
 
 
-def check_consistency(uri: str) -> Call[dict[str, Any]]:
+def check_consistency(uri: str, *, timeout: float | None = None, cursor: str | None = None) -> Call[dict[str, Any]]:
     """Whether files and index agree below ``uri``: ``ok``, ``expected_count``, ``missing_record_count``, ``missing_records``.
 
-    Raises `NotFoundError`.
+    Each of ``problems`` has a ``kind``, a ``count``, ``examples``, and as ``repair`` the mode of `reindex` that mends it.
+    After ``timeout`` seconds (30) the audit ends with ``complete`` False and a ``cursor`` with which the next call goes
+    on. Raises `NotFoundError`.
     """
     return Call(
         method="POST",
         path="/api/v1/system/consistency",
-        body={"uri": full_uri(uri)},
+        body=given(uri=full_uri(uri), timeout=timeout, cursor=cursor),
         read=an_object,
         repeatable=True,
         seconds=WAIT_S,

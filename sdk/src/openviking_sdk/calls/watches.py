@@ -50,7 +50,7 @@ def delete_watch(task_id: str | None = None, *, to_uri: str | None = None) -> Ca
 
 
 def trigger_watch(task_id: str | None = None, *, to_uri: str | None = None) -> Call[dict[str, Any]]:
-    """Have a source looked at now; ``scheduled``. Raises `NotFoundError`."""
+    """Have a source looked at now; ``scheduled``, and the import as ``run_task_id``. Raises `NotFoundError`."""
     return Call(method="POST", path=f"{_path(task_id, to_uri)}/trigger", query=_query(to_uri), read=an_object)
 
 

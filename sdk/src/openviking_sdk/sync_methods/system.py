@@ -40,12 +40,14 @@ class SystemCalls(SyncSending):
         """
         return self.send(calls.wait_processed(timeout))
 
-    def check_consistency(self, uri: str) -> dict[str, Any]:
+    def check_consistency(self, uri: str, *, timeout: float | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Whether files and index agree below ``uri``: ``ok``, ``expected_count``, ``missing_record_count``, ``missing_records``.
 
-        Raises `NotFoundError`.
+        Each of ``problems`` has a ``kind``, a ``count``, ``examples``, and as ``repair`` the mode of `reindex` that mends it.
+        After ``timeout`` seconds (30) the audit ends with ``complete`` False and a ``cursor`` with which the next call goes
+        on. Raises `NotFoundError`.
         """
-        return self.send(calls.check_consistency(uri))
+        return self.send(calls.check_consistency(uri, timeout=timeout, cursor=cursor))
 
     def debug_health(self) -> dict[str, Any]:
         """``healthy``, as the server's own check sees it."""

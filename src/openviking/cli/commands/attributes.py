@@ -22,7 +22,10 @@ def attrs_command() -> None:
 @click.argument("key", required=False)
 @click.pass_obj
 def attrs_get_command(invocation: Invocation, uri: str, key: str | None) -> None:
-    """Show the attributes of a file or directory, or the one at KEY, such as tags or memory.tags."""
+    """Show the attributes of a file or directory.
+
+    With KEY the one there, such as tags or memory.tags.
+    """
     with opened(invocation) as store:
         attrs = store.attrs(uri)
     output = Output(invocation)

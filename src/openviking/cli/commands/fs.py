@@ -1,11 +1,11 @@
-"""ls, tree, stat, mkdir, rm and mv."""
+"""ls, tree, stat, mkdir, rm, mv and cp."""
 
 from __future__ import annotations
 
 import click
 
 from openviking.cli.door import opened
-from openviking.cli.options import Command, Invocation
+from openviking.cli.options import Command, Invocation, comma_list
 from openviking.cli.output import Output
 from openviking.errors import OpenVikingError
 from openviking.uri import SCHEME
@@ -23,6 +23,7 @@ from openviking.uri import SCHEME
 @click.option("--offset", type=int, default=0, metavar="N", help="Begin after so many entries.")
 @click.option("--sort-by", type=click.Choice(["name", "mtime"]), help="Order, directories first.")
 @click.option("--sort-order", type=click.Choice(["asc", "desc"]), default="asc", help="Direction of --sort-by.")
+@click.option("--tags", metavar="K=V,...", help="Only what has all these tags (server only).")
 @click.pass_obj
 def ls_command(
     invocation: Invocation,
@@ -35,12 +36,14 @@ def ls_command(
     offset: int,
     sort_by: str | None,
     sort_order: str,
+    tags: str | None,
 ) -> None:
     """List a directory (default: viking://)."""
     with opened(invocation) as store:
         listing = store.ls(
             uri, simple=simple, recursive=recursive, output=_view(invocation), abs_limit=abs_limit,
             show_all_hidden=hidden, node_limit=limit, offset=offset, sort_by=sort_by, sort_order=sort_order,
+            tags=comma_list(tags),
         )  # fmt: skip
     from openviking.cli.views.listing import draw_cards, draw_lines
 
@@ -133,6 +136,18 @@ def mv_command(invocation: Invocation, from_uri: str, to_uri: str) -> None:
     with opened(invocation) as store:
         moved = store.mv(from_uri, to_uri)
     Output(invocation).rows(moved)
+
+
+@click.command("cp", cls=Command)
+@click.argument("from_uri", metavar="FROM")
+@click.argument("to_uri", metavar="TO")
+@click.option("-r", "--recursive", is_flag=True, help="A directory and all below.")
+@click.pass_obj
+def cp_command(invocation: Invocation, from_uri: str, to_uri: str, recursive: bool) -> None:
+    """Copy a file, or with -r a directory."""
+    with opened(invocation) as store:
+        copied = store.cp(from_uri, to_uri, recursive=recursive)
+    Output(invocation).rows(copied)
 
 
 def _view(invocation: Invocation) -> str:

@@ -1,13 +1,21 @@
-"""find, grep and glob."""
+"""find, search, grep and glob."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Final
+
 import click
 
-from openviking.cli.door import opened
+from openviking.cli.door import opened, served
 from openviking.cli.options import Command, Invocation, comma_list
 from openviking.cli.output import Output
+from openviking.cli.views.cells import EMPTY
 from openviking.uri import SCHEME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openviking.cli.screen import Screen
 
 TAGS_HELP = "Only what has all these tags."
 GLOB_FIELDS = ("name", "uri", "path", "type", "size", "mode", "mtime", "locked", "id", "tags")
@@ -23,47 +31,123 @@ def levels(_context: click.Context, _option: click.Parameter, value: str | None)
     return [int(part) for part in parts]
 
 
+def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that find and search share."""
+    for option in reversed(
+        (
+            click.option("--image", metavar="PATH|URI", help="Like this picture (needs a model for pictures)."),
+            click.option("-u", "--uri", multiple=True, metavar="URI", help="Only at and below this place; may be repeated."),
+            click.option(
+                "-n", "--node-limit", "--limit", "limit", type=int, default=10, show_default=True, help="Most hits."
+            ),
+            click.option("-t", "--threshold", type=float, help="Only scores above this (0 to 1)."),
+            click.option("-L", "--level", callback=levels, metavar="0,1,2", help="Abstracts (0), overviews (1), files (2)."),
+            click.option("--context-type", metavar="A,B", help="memory, resource, skill."),
+            click.option("--tags", metavar="K=V,...", help=TAGS_HELP),
+            click.option("--after", metavar="TIME", help="Not older than: 2h, 7d, a date or an ISO time."),
+            click.option("--before", metavar="TIME", help="Not newer than."),
+            click.option("--time-field", type=click.Choice(["updated_at", "created_at"]), help="The time that is meant."),
+            click.option("--read-content", is_flag=True, help="Each hit with its whole text."),
+            click.option(
+                "--events-time-decay-protection", "--events_time_decay_protection", metavar="TIME",
+                help="Events fade with time, but not within this: 0, 30m, 12h, 7d.",
+            ),
+            click.option("--explain", is_flag=True, help="What each score is made of."),
+            click.option(
+                "--explain-missing", multiple=True, metavar="URI", help="Why this is not among the hits; may be repeated."
+            ),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _asked(
+    uri: tuple[str, ...], threshold: float | None, context_type: str | None, tags: str | None, after: str | None,
+    before: str | None, **options: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The arguments of a find or search for the options of the command line."""
+    return {
+        "target_uri": uri[0] if len(uri) == 1 else list(uri) or "",
+        "score_threshold": threshold,
+        "context_type": comma_list(context_type),
+        "tags": comma_list(tags),
+        "since": after,
+        "until": before,
+        **options,
+        "explain_missing": list(options["explain_missing"]) or None,
+    }
+
+
+def _need_something(query: str, options: dict[str, Any]) -> None:
+    wanted = ("image", "tags", "context_type", "after", "before")
+    if not query.strip() and not any(options[name] for name in wanted):
+        raise click.UsageError("Missing argument 'QUERY': words to find, or a filter such as --tags.")
+
+
 @click.command("find", cls=Command)
 @click.argument("query", required=False, default="")
-@click.option("-u", "--uri", multiple=True, metavar="URI", help="Only at and below this place; may be repeated.")
-@click.option("-n", "--node-limit", "--limit", "limit", type=int, default=10, show_default=True, help="Most hits.")
-@click.option("-t", "--threshold", type=float, help="Only scores above this (0 to 1).")
-@click.option("-L", "--level", callback=levels, metavar="0,1,2", help="Abstracts (0), overviews (1), files (2).")
-@click.option("--context-type", metavar="A,B", help="memory, resource, skill.")
-@click.option("--tags", metavar="K=V,...", help=TAGS_HELP)
-@click.option("--after", metavar="TIME", help="Not older than: 2h, 7d, a date or an ISO time.")
-@click.option("--before", metavar="TIME", help="Not newer than.")
-@click.option("--time-field", type=click.Choice(["updated_at", "created_at"]), help="The time that is meant.")
-@click.option("--read-content", is_flag=True, help="Each hit with its whole text.")
-@click.option("--explain", is_flag=True, help="What each score is made of.")
+@search_options
 @click.pass_obj
-def find_command(
-    invocation: Invocation,
-    query: str,
-    uri: tuple[str, ...],
-    limit: int,
-    threshold: float | None,
-    level: list[int] | None,
-    context_type: str | None,
-    tags: str | None,
-    after: str | None,
-    before: str | None,
-    time_field: str | None,
-    read_content: bool,
-    explain: bool,
-) -> None:
+def find_command(invocation: Invocation, /, query: str, **options: Any) -> None:
     """Find the passages that answer QUERY, best first.
 
     Without QUERY the newest that --tags, --context-type, --after or --before leave.
     """
-    if not query.strip() and not any((tags, context_type, after, before)):
-        raise click.UsageError("Missing argument 'QUERY': words to find, or a filter such as --tags.")
+    _need_something(query, options)
     with opened(invocation) as store:
-        result = store.find(
-            query, uri[0] if len(uri) == 1 else list(uri) or "", limit=limit, score_threshold=threshold, level=level,
-            context_type=comma_list(context_type), tags=comma_list(tags), since=after, until=before,
-            time_field=time_field, read_content=read_content, explain=explain,
-        )  # fmt: skip
+        result = store.find(query, **_asked(**options))
+    _show_hits(invocation, query, result)
+
+
+@click.command("search", cls=Command)
+@click.argument("query", required=False, default="")
+@click.option("--session-id", metavar="ID", help="The conversation that the question belongs to.")
+@click.option(
+    "--mode", type=click.Choice(["list", "context"]), default="list", show_default=True,
+    help="Hits, or one block of text for a prompt.",
+)  # fmt: skip
+@click.option("--search-type", type=click.Choice(["semantic", "keywords"]), help="keywords: by words alone.")
+@search_options
+@click.pass_obj
+def search_command(invocation: Invocation, /, query: str, mode: str, **options: Any) -> None:
+    """Find with a conversation in mind, or gather context.
+
+    --mode context gives one block of text for a prompt, and needs a server.
+    """
+    _need_something(query, options)
+    if mode == "list":
+        with opened(invocation) as store:
+            result = store.search(query, **_asked(**options))
+        _show_hits(invocation, query, result)
+        return
+    for name in ("uri", "read_content"):
+        if options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --mode list only.")
+    asked = {name: value for name, value in _asked(**options).items() if name not in CONTEXT_WITHOUT}
+    if _limit_is_default():
+        asked["limit"] = None
+    with served(invocation) as server:
+        context = server.search_context(query, **asked)
+    Output(invocation).result(context, lambda screen: _draw_context(screen, context))
+
+
+CONTEXT_WITHOUT: Final = frozenset({"target_uri", "read_content", "level", "time_field", "explain", "explain_missing"})
+"""What the assembling of context chooses itself."""
+
+
+def _limit_is_default() -> bool:
+    """Whether nobody said how many hits; then the server's own quotas hold."""
+    return click.get_current_context().get_parameter_source("limit") is not click.core.ParameterSource.COMMANDLINE
+
+
+def _draw_context(screen: Screen, context: dict[str, Any]) -> None:
+    text = str(context.get("digest") or context.get("rendered") or "")
+    for line in text.removesuffix("\n").split("\n") if text else [EMPTY]:
+        screen.line(line)
+
+
+def _show_hits(invocation: Invocation, query: str, result: Any) -> None:
     from openviking.cli.views.hits import draw_hits
 
     Output(invocation).result(result, lambda screen: draw_hits(screen, query, result))

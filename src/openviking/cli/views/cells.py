@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import unicodedata
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,6 +50,15 @@ def mode(bits: int) -> str:
     return f"{bits:04o}"
 
 
+def field_text(name: str, value: Any) -> str:
+    """The value of a field on one line; of a time in seconds (``created_at``) the moment, as ISO 8601 in UTC."""
+    if name.endswith("_at") and isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        with contextlib.suppress(ValueError, OverflowError, OSError):
+            told = datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds")
+            return told.replace("+00:00", "Z")
+    return value_text(value)
+
+
 def value_text(value: Any) -> str:
     """A value on one line: a list with commas, a mapping as ``key=value`` pairs."""
     if value is None or value in ("", [], {}, ()):
@@ -71,7 +82,7 @@ def rows(screen: Screen, values: dict[str, Any]) -> None:
         return
     columns = max(width(key) for key, _ in flat)
     for key, value in flat:
-        screen.line((padded(key, columns), "label"), "  ", value_text(value))
+        screen.line((padded(key, columns), "label"), "  ", field_text(key, value))
 
 
 def _flat(values: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
@@ -90,3 +101,14 @@ def table(screen: Screen, header: Sequence[str], lines: Sequence[Sequence[str]])
     for number, row in enumerate((header, *lines)):
         cells = [padded(cell, widths[i]) if i < len(row) - 1 else cell for i, cell in enumerate(row)]
         screen.line(("  ".join(cells).rstrip(), "" if number else "title"))
+
+
+def records(screen: Screen, entries: Sequence[dict[str, Any]], columns: Sequence[str] = ()) -> None:
+    """A table of mappings: ``columns`` of them, or the keys of all; what a mapping lacks is ``-``."""
+    if not entries:
+        screen.line((EMPTY, "dim"))
+        return
+    names = [name for name in columns if any(name in one for one in entries)] or list(
+        dict.fromkeys(key for one in entries for key in one)
+    )
+    table(screen, names, [[field_text(name, one.get(name)) for name in names] for one in entries])

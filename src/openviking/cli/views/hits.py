@@ -38,6 +38,9 @@ def draw_hits(screen: Screen, query: str, result: Any) -> None:
     explained = any(hit.explain is not None for hit in hits)
     without = getattr(result, "model_in_use", False) and not _lacks_model(result)
     _draw_coverage(screen, getattr(result, "vectors", None), explained=explained, without=without)
+    for one in getattr(result, "missing", None) or ():
+        screen.line((one.uri, "uri"), (f"  {one.reason}", "label"))
+        screen.line((one.message, "dim"), indent=4, wrap=True)
 
 
 def _lacks_model(result: Any) -> bool:

@@ -14,6 +14,7 @@ from openviking.server.routes import (
     fs,
     health,
     observer,
+    relations,
     resources,
     search,
     sessions,
@@ -21,6 +22,7 @@ from openviking.server.routes import (
     system,
     tasks,
     uploads,
+    watches,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -34,6 +36,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     sessions.router,
     skills.router,
     tasks.router,
+    watches.router,
+    relations.router,
     admin.router,
     observer.router,
     debug.router,

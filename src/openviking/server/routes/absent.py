@@ -100,15 +100,6 @@ GET /api/v1/stats/sessions/{session_id}
 GET /api/v1/user-settings/add-locations
 PATCH /api/v1/user-settings/add-locations = resource_uri skill_uri
 DELETE /api/v1/user-settings/add-locations
-# watches: Watches are
-GET /api/v1/watches ? active_only to_uri
-PATCH /api/v1/watches ? to_uri* = watch_interval is_active reason instruction
-DELETE /api/v1/watches ? to_uri*
-POST /api/v1/watches/trigger ? to_uri*
-GET /api/v1/watches/{task_id} ? to_uri
-PATCH /api/v1/watches/{task_id} ? to_uri = watch_interval is_active reason instruction
-DELETE /api/v1/watches/{task_id} ? to_uri
-POST /api/v1/watches/{task_id}/trigger ? to_uri
 # bot: The bot is
 POST /bot/v1/chat
 POST /bot/v1/chat/stream

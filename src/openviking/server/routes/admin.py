@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from openviking.errors import InvalidArgumentError
 from openviking.model.listing import Listing
 from openviking.server.bodies import Lenient, Strict
 from openviking.server.edge import Caller
@@ -205,10 +204,8 @@ async def agent_evolution(edge: Caller, account_id: str | None = None) -> Json:
 @router.put("/agent-evolution")
 async def set_agent_evolution(edge: Caller, body: Evolution, account_id: str | None = None) -> Json:
     """Switch it; nothing in this version acts on it when it is on, so it can only be switched off."""
-    if body.enabled:
-        raise InvalidArgumentError("Agent evolution is not part of this version: it can only be off", field="enabled")
     account = account_id or edge.caller.account
-    change = {"agent_evolution": {"enabled": False}}
+    change = {"agent_evolution": {"enabled": body.enabled}}
     return await edge.answer(
         lambda: _evolution(edge.services.admin.change_account_settings(edge.caller, account, change))
     )

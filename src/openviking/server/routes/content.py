@@ -158,7 +158,7 @@ async def reindex(edge: Caller, body: Reindex) -> Json:
     """Index what is at and below a place anew; without ``wait`` as a task."""
     call = lambda: edge.services.reindexing.start(  # noqa: E731
         edge.caller, body.uri, body.mode, wait=body.wait, timeout=body.timeout, dry_run=body.dry_run,
-        recursive=body.recursive, tags=body.tags, tag_mode=body.tag_mode,
+        force=body.force, recursive=body.recursive, tags=body.tags, tag_mode=body.tag_mode,
     )  # fmt: skip
     return await edge.answer(call, wait=body.wait)
 

@@ -16,7 +16,7 @@ router = APIRouter(prefix="/api/v1/resources", tags=["resources"])
 
 
 class AddResource(Strict):
-    """What is to be added: an upload (``temp_file_id``), and where it goes."""
+    """What is to be added: an upload (``temp_file_id``) or a URL (``path``), and where it goes."""
 
     path: str | None = None
     temp_file_id: str | None = None
@@ -38,7 +38,7 @@ class AddResource(Strict):
     preserve_structure: bool | None = None
     args: dict[str, Any] = Field(default_factory=dict)
     telemetry: Telemetry = False
-    watch_interval: float = 0.0
+    watch_interval: float | None = None
     is_active: bool | None = None
     processing_mode: Literal["semantic_and_vectors", "vectors_only"] = "semantic_and_vectors"
     tags: list[str] | None = None
@@ -48,7 +48,7 @@ class AddResource(Strict):
 
 @router.post("")
 async def add_resource(edge: Caller, body: AddResource) -> Json:
-    """Import an upload as a task; with ``wait`` the answer says what became of it."""
+    """Import an upload or what a URL names as a task; with ``wait`` the answer says what became of it."""
 
     def call() -> dict[str, Any]:
         refuse_acl(body.acl)
@@ -56,11 +56,18 @@ async def add_resource(edge: Caller, body: AddResource) -> Json:
             path=body.path, temp_file_id=body.temp_file_id, source_name=body.source_name, to=body.to,
             parent=body.parent, create_parent=body.create_parent, reason=body.reason, instruction=body.instruction,
             strict=body.strict, include=body.include, exclude=body.exclude, ignore_dirs=body.ignore_dirs,
-            preserve_structure=body.preserve_structure, watch_interval=body.watch_interval, tags=body.tags,
+            preserve_structure=body.preserve_structure, watch_interval=body.watch_interval,
+            is_active=body.is_active, tags=body.tags,
             tag_mode=body.tag_mode, args=body.args, add_type=body.add_type, internal=body.internal_task,
         )  # fmt: skip
         return edge.services.imports.add(edge.caller, addition, wait=body.wait, timeout=body.timeout)
 
+    # Whether a repository is there is asked at once, and its server may take its time.
     return await edge.answer(
-        call, wait=body.wait, lean=True, operation="resources.add_resource", telemetry=body.telemetry
+        call,
+        wait=body.wait,
+        asks=body.temp_file_id is None,
+        lean=True,
+        operation="resources.add_resource",
+        telemetry=body.telemetry,
     )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
+import uuid
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from openviking.errors import InvalidArgumentError, UnimplementedError
+from openviking.model.hit import FindResult
 from openviking.server.bodies import Lenient, Strict, Telemetry
 from openviking.server.edge import Caller
-from openviking.server.envelope import Json
+from openviking.server.envelope import Json, success
+from openviking.service.search_request import Options
 
 router = APIRouter(prefix="/api/v1/search", tags=["search"])
 
@@ -34,6 +39,8 @@ class Find(Strict):
     level: int | str | list[int] | None = None
     read_content: bool = False
     explain: bool = False
+    strategy: str | dict[str, Any] | None = None
+    explain_missing: str | list[str] | None = None
     telemetry: Telemetry = False
     events_time_decay_protection: str | None = None
 
@@ -44,6 +51,8 @@ class Search(Find):
     session_id: str | None = None
     mode: Literal["list", "context"] = "list"
     search_type: Literal["semantic", "keywords"] = "semantic"
+    dedup: bool = False
+    rerank: bool = True
     query_expansion: Literal["off", "auto"] | None = None
     max_tokens: int | None = None
     quotas: dict[str, int] | None = None
@@ -57,37 +66,45 @@ class Search(Find):
     rewrite_max_bullets: int | None = None
 
 
-_CONTEXT_ONLY: Final = (
+CONTEXT_ONLY: Final = frozenset({
     "query_expansion", "max_tokens", "quotas", "purpose", "detail", "dedup_turns", "exclude_uris", "peer_scope",
     "other_peer_penalty", "rewrite", "rewrite_max_bullets",
-)  # fmt: skip
+})  # fmt: skip
+"""Fields that say nothing in ``mode`` list, and are refused there even with their defaults."""
+
+
+MODEL_STAGES: Final = frozenset({"vectors", "rerank", "query_plan"})
+"""Stages of an answer that a model has a part in."""
 
 
 @router.post("/find")
 async def find(edge: Caller, body: Find) -> Json:
-    """The best records for a question; ``filter`` and images are not part of this version."""
-    return await edge.answer(lambda: _found(edge, body), lean=True, operation="search.find", telemetry=body.telemetry)
+    """The best records for a question, or the newest ones that a filter lets through."""
+    return await _answer(
+        edge, body, lambda: edge.services.search.find(edge.caller, body.query, body.target_uri, **_options(body))
+    )
 
 
 @router.post("/search")
 async def search(edge: Caller, body: Search) -> Json:
-    """As find; ``mode`` context comes with a later version."""
+    """As find, for a question that may belong to a session; ``mode`` context comes with a later version."""
 
-    def call() -> dict[str, Any]:
+    def call() -> FindResult:
         _check_mode(body)
-        return _found(edge, body)
+        return edge.services.search.search(
+            edge.caller, body.query, body.target_uri, session_id=body.session_id, search_type=body.search_type,
+            dedup=body.dedup, rerank=body.rerank, **_options(body),
+        )  # fmt: skip
 
-    return await edge.answer(call, lean=True, operation="search.search", telemetry=body.telemetry)
+    return await _answer(edge, body, call)
 
 
 def _check_mode(body: Search) -> None:
     """Raises `InvalidArgumentError` for what belongs to the other mode, `UnimplementedError` for what is to come."""
     if body.mode == "list":
-        given = [name for name in _CONTEXT_ONLY if getattr(body, name) is not None]
+        given = sorted(body.model_fields_set & CONTEXT_ONLY)
         if given:
-            raise InvalidArgumentError(f"{given[0]} requires mode='context'", field=given[0])
-        if body.search_type == "keywords" and (body.image_url is not None or not body.query.strip()):
-            raise InvalidArgumentError("search_type keywords needs a query, and no image", field="search_type")
+            raise InvalidArgumentError(f"{', '.join(given)} requires mode='context'", field=given[0])
         return
     for name in ("target_uri", "read_content"):
         if getattr(body, name):
@@ -97,22 +114,54 @@ def _check_mode(body: Search) -> None:
     raise UnimplementedError("mode context is not part of this version", field="mode")
 
 
-def _found(edge: Caller, body: Find) -> dict[str, Any]:
-    if body.image_url is not None:
-        raise InvalidArgumentError(
-            "The embedding model embeds texts, no images: leave out image_url", field="image_url"
-        )
-    for name in ("filter", "events_time_decay_protection"):
-        if getattr(body, name) is not None:
-            raise UnimplementedError(f"{name} is not part of this version", field=name)
-    found = edge.services.search.find(
-        edge.caller, body.query, body.target_uri, limit=body.limit, node_limit=body.node_limit,
-        score_threshold=body.score_threshold, context_type=body.context_type, level=body.level,
-        read_content=body.read_content, tags=body.tags, since=body.since, until=body.until,
-        time_field=body.time_field, explain=body.explain,
-        search_type=body.search_type if isinstance(body, Search) else "semantic",
-    )  # fmt: skip
-    return found.to_dict()
+async def _answer(edge: Caller, body: Find, call: Callable[[], FindResult]) -> Json:
+    """The envelope of what ``call`` finds, with what it took if that is asked for (contract/retrieval.md §3.14)."""
+
+    def answered() -> Json:
+        began = time.perf_counter()
+        found = call()
+        told: dict[str, Any] | None = None
+        if body.telemetry is not False:
+            told = {"id": f"tm_{uuid.uuid4().hex}"}
+            if body.telemetry is True or body.telemetry.summary:
+                told["summary"] = {
+                    "operation": "search.search" if isinstance(body, Search) else "search.find",
+                    "status": "ok",
+                    "duration_ms": round((time.perf_counter() - began) * 1000, 3),
+                    **found.work.to_dict(len(found)),
+                    **_errors(found),
+                }
+        return success(found.to_dict(), lean=True, telemetry=told)
+
+    return await edge.call(answered, asks=True)
+
+
+def _errors(found: FindResult) -> dict[str, Any]:
+    """The first model that did not do its part, if there is one: the answer is there all the same."""
+    failed = next((one for one in found.degraded if one.stage in MODEL_STAGES), None)
+    return {"errors": {"stage": failed.stage, "error_code": "DEGRADED", "message": failed.reason}} if failed else {}
+
+
+def _options(body: Find) -> Options:
+    return {
+        "image_url": body.image_url,
+        "limit": body.limit,
+        "node_limit": body.node_limit,
+        "score_threshold": body.score_threshold,
+        "context_type": body.context_type,
+        "filter": body.filter,
+        "tags": body.tags,
+        "since": body.since,
+        "until": body.until,
+        "time_field": body.time_field,
+        "level": body.level,
+        "events_time_decay_protection": body.events_time_decay_protection,
+        "include_provenance": body.include_provenance,
+        "read_content": body.read_content,
+        "explain": body.explain,
+        "strategy": body.strategy,
+        "explain_missing": body.explain_missing,
+    }
 
 
 class Grep(Lenient):

@@ -10,7 +10,9 @@ from pydantic import Field
 from openviking.server.bodies import Lenient, Strict, Telemetry
 from openviking.server.edge import Caller
 from openviking.server.envelope import Json
-from openviking.service.sessions import DEFAULT_BUDGET, KEEP, MAX_BATCH
+from openviking.service.session_records import DEFAULT_BUDGET
+from openviking.service.session_talk import MAX_BATCH
+from openviking.service.sessions import KEEP
 
 router = APIRouter(prefix="/api/v1/sessions", tags=["sessions"])
 

@@ -31,12 +31,17 @@ async def wait(edge: Caller, body: Wait | None = None) -> Json:
 
 
 class Consistency(Lenient):
-    """Which part of the tree to look at."""
+    """Which part of the tree to look at, for how many seconds (null: 30), and from where on an earlier call left it."""
 
     uri: str
+    timeout: float | None = None
+    cursor: str | None = None
 
 
 @router.post("/consistency")
 async def consistency(edge: Caller, body: Consistency) -> Json:
-    """Compare the files at and below a place with what the index has of them."""
-    return await edge.answer(lambda: edge.services.system.consistency(edge.caller, body.uri), wait=True)
+    """Compare the files at and below a place with what the index has of them; what is wrong, and what mends it."""
+    call = lambda: edge.services.system.consistency(  # noqa: E731
+        edge.caller, body.uri, timeout=body.timeout, cursor=body.cursor
+    )
+    return await edge.answer(call, wait=True)

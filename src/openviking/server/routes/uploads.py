@@ -10,7 +10,7 @@ from openviking.errors import InvalidArgumentError, UnimplementedError
 from openviking.server.edge import Caller
 from openviking.server.envelope import Json
 from openviking.server.multipart import FormReader
-from openviking.service.uploads import MAX_BYTES, Incoming, too_large
+from openviking.service.uploads import Incoming, too_large
 from openviking.text import quoted
 
 router = APIRouter(prefix="/api/v1/resources", tags=["resources"])
@@ -28,9 +28,13 @@ _BODY: Final[dict[str, Any]] = {
                     "type": "object",
                     "required": ["file"],
                     "properties": {
-                        "file": {"type": "string", "format": "binary", "description": "At most 512 MiB."},
+                        "file": {
+                            "type": "string",
+                            "format": "binary",
+                            "description": "At most 512 MiB, unless configured.",
+                        },
                         "telemetry": {"type": "boolean", "default": False},
-                        "upload_mode": {"type": "string", "enum": ["local", "shared"], "default": "local"},
+                        "upload_mode": {"type": "string", "enum": ["local", "shared"]},
                     },
                 }
             }
@@ -41,12 +45,13 @@ _BODY: Final[dict[str, Any]] = {
 
 @router.post("/temp_upload", openapi_extra=_BODY)
 async def temp_upload(edge: Caller, request: Request, token: str | None = None) -> Json:
-    """Keep a file for twelve hours, for one call of its sender that names the ``temp_file_id``."""
+    """Keep a file for a while (twelve hours), for one call of its sender that names the ``temp_file_id``."""
     if token is not None:
         raise UnimplementedError("Uploads by token are not part of this version", field="token")
+    settings = edge.services.uploads.settings
     length = request.headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and len(length) < 20 and int(length) > MAX_BYTES + FORM_BYTES:
-        raise too_large()
+    if length.isascii() and length.isdigit() and len(length) < 20 and int(length) > settings.max_bytes + FORM_BYTES:
+        raise too_large(settings)
     incoming: list[Incoming] = []
 
     def begin(filename: str | None) -> Incoming:
@@ -68,10 +73,10 @@ async def temp_upload(edge: Caller, request: Request, token: str | None = None) 
         raise
 
 
-def _asked(fields: dict[str, str]) -> tuple[str, bool]:
-    """The mode of the upload, and whether its telemetry is asked for."""
-    mode, telemetry = fields.get("upload_mode") or "local", fields.get("telemetry", "").lower()
-    if mode not in {"local", "shared"}:
+def _asked(fields: dict[str, str]) -> tuple[str | None, bool]:
+    """The mode of the upload, None for the usual one, and whether its telemetry is asked for."""
+    mode, telemetry = fields.get("upload_mode") or None, fields.get("telemetry", "").lower()
+    if mode not in {None, "local", "shared"}:
         raise InvalidArgumentError(f"upload_mode must be local or shared, not {quoted(mode)}", field="upload_mode")
     if telemetry not in _TRUTH:
         raise InvalidArgumentError(f"telemetry must be true or false, not {quoted(telemetry)}", field="telemetry")

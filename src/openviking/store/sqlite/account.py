@@ -12,10 +12,11 @@ from openviking.errors import OpenVikingError, ResourceExhaustedError, Unavailab
 from openviking.store.batch import Applied, Operation, Outcome, PutFile
 from openviking.store.jobs import NewJob
 from openviking.store.port import Analyser
+from openviking.store.sqlite.audit.auditing import SqliteAudit
 from openviking.store.sqlite.check import inconsistencies
 from openviking.store.sqlite.connection import Connections, translated
 from openviking.store.sqlite.contents import Contents
-from openviking.store.sqlite.jobs import SqliteJobs, enqueue
+from openviking.store.sqlite.jobs import SqliteJobs, clear_up, enqueue
 from openviking.store.sqlite.loose import LOOSE_JOB, any_loose
 from openviking.store.sqlite.passages import Overtaken, Staged
 from openviking.store.sqlite.private import make_directory
@@ -28,6 +29,7 @@ from openviking.store.sqlite.tasks import SqliteTasks
 from openviking.store.sqlite.term_counts import TermCounts
 from openviking.store.sqlite.vectors import SqliteVectors
 from openviking.store.sqlite.view import SqliteView
+from openviking.store.sqlite.watches import SqliteWatches
 from openviking.store.sqlite.writing import Writer
 
 SIDECARS_JOB: Final = NewJob("sidecars", "", {}, delay=300)
@@ -51,10 +53,12 @@ class SqliteStore:
         self._contents = Contents(directory / "contents")
         self._connections = Connections(directory / "store.db")
         self._jobs = SqliteJobs(self._connections)
-        self._tasks = SqliteTasks(self._connections)
+        self._tasks = SqliteTasks(self._connections, clear_up=clear_up)
         self._sessions = SqliteSessions(self._connections)
+        self._watches = SqliteWatches(self._connections)
         self._scans = Scans(directory, self._connections)
         self._vectors = SqliteVectors(self._connections, self._scans)
+        self._audit = SqliteAudit(self._connections, self._contents, analyser, SIDECARS_JOB, PREPARE_JOB)
         self._swept = False
         try:
             self._keep_up()
@@ -87,9 +91,19 @@ class SqliteStore:
         return self._sessions
 
     @property
+    def watches(self) -> SqliteWatches:
+        """The sources that are looked at again and again."""
+        return self._watches
+
+    @property
     def vectors(self) -> SqliteVectors:
         """The vectors of passages."""
         return self._vectors
+
+    @property
+    def audit(self) -> SqliteAudit:
+        """What looks for damage, and mends it."""
+        return self._audit
 
     @contextlib.contextmanager
     def read(self) -> Iterator[SqliteView]:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openviking.model.scope import Scope
 from openviking.store.bm25 import BODY_WEIGHT, FIXED, HEADING_WEIGHT, PER_WORD, SHORTEST, TITLE_WEIGHT
-from openviking.store.sqlite.rows import FILE_LEVEL, VISIBLE, level_condition, passage_conditions, scope_conditions
+from openviking.store.sqlite.rows import (
+    FILE_LEVEL,
+    FOUND,
+    level_condition,
+    levels_sql,
+    passage_conditions,
+    scope_conditions,
+)
 
 if TYPE_CHECKING:
     # A store without vectors needs no numbers, and numpy takes its time to load.
@@ -98,12 +105,13 @@ class Candidates:
         self._said: Said | dict[int, float] = {}
         self.in_memory = passages is not None
         self.unsaid = 0.0
-        self._roots = scope_conditions(Scope(scope.roots, scope.excluded), file_roots)
+        self._roots = scope_conditions(Scope(scope.roots, scope.excluded, within=scope.within), file_roots)
         conditions, self._node_values = scope_conditions(scope, file_roots)
-        self._node_where = " AND ".join([*conditions, VISIBLE])
+        self._node_where = " AND ".join([*conditions, FOUND])
+        self._in_filter, self._filter_values = levels_sql(scope)
         self._level_where, self._levels = level_condition(scope)
         self._where, self._values = passage_conditions(scope, file_roots)
-        self._places: dict[int, tuple[str, bytes | int, int] | None] = {}
+        self._places: dict[int, tuple[str, bytes | int, int, int] | None] = {}
 
     def best(self, terms: Sequence[Term], quota: Quota) -> list[int]:
         """The passages that score best by ``terms`` in their text, equal scores by path, of all their postings."""
@@ -283,7 +291,7 @@ class Candidates:
             self._place({row[2] for row in chunk})
             for score, passage, node, level, start in chunk:
                 place = self._places[node]
-                if place is not None and (level == FILE_LEVEL or not place[2]):
+                if place is not None and (level == FILE_LEVEL or not place[2]) and place[3] >> level & 1:
                     scores[passage] = score
                     held.append((-score, place[0], level, start, (passage, node, level, place[1])))
             held.sort()
@@ -294,15 +302,16 @@ class Candidates:
         yield from (row[-1] for row in held)
 
     def _place(self, nodes: set[int]) -> None:
-        """Look up nodes: their path, content and change that waits, or that they are out of the scope."""
+        """Look up nodes: their path, content, change that waits and levels, or that they are out of the scope."""
         new = [node for node in nodes if node not in self._places]
         self._places.update(dict.fromkeys(new))
         for node, *place in self._sql.execute(
-            f"SELECT n.id, {_PATH}, coalesce(n.hash, n.id), d.dirty FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
-            f" CROSS JOIN directories d ON d.id = n.directory_id WHERE {self._node_where}",
-            (json.dumps(new), *self._node_values),
+            f"SELECT n.id, {_PATH}, coalesce(n.hash, n.id), d.dirty, {self._in_filter} FROM json_each(?) j"
+            " CROSS JOIN nodes n ON n.id = j.value CROSS JOIN directories d ON d.id = n.directory_id"
+            f" WHERE {self._node_where}",
+            (*self._filter_values, json.dumps(new), *self._node_values),
         ):
-            self._places[node] = (place[0], place[1], place[2])
+            self._places[node] = (place[0], place[1], place[2], place[3])
 
     def _matching(self, match: str) -> sqlite3.Cursor:
         """The passages of an FTS5 query in the scope, by FTS5's own BM25."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from openviking.errors import FailedPreconditionError, ResourceExhaustedError, UnavailableError
+from openviking.store.sqlite import filtering
 from openviking.store.sqlite.private import make_file
 from openviking.store.sqlite.schema import APPLICATION, MIGRATIONS, Migration, migrate, recognise
 from openviking.uri import context_type, owner
@@ -139,6 +140,7 @@ class Connections:
             connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
             connection.create_function("context_type", 1, context_type, deterministic=True)
             connection.create_function("owner", 1, owner, deterministic=True)
+            filtering.install(connection)
         except BaseException:
             connection.close()
             raise

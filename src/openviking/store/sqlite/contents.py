@@ -136,10 +136,13 @@ class Contents:
                     swept += 1
         return swept
 
-    def strays(self, connection: sqlite3.Connection) -> list[Path]:
-        """Old files that no row names: a writer died before its commit. Looks at every file, so not under the lock."""
+    def strays(self, connection: sqlite3.Connection, prefix: str = "??") -> list[Path]:
+        """Old files that no row names: a writer died before its commit. Looks at every file, so not under the lock.
+
+        With ``prefix``, two hexadecimal digits, only at those whose digest begins with it.
+        """
         found = []
-        for file in self._directory.glob("??/*"):
+        for file in self._directory.glob(f"{prefix}/*"):
             # A file may vanish meanwhile: writers name theirs without holding the lock.
             with contextlib.suppress(OSError):
                 old = file.stat().st_mtime * 1000 < now_ms() - STRAY_MS

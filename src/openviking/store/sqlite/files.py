@@ -6,7 +6,7 @@ import sqlite3
 
 from openviking.errors import AlreadyExistsError, ConflictError, InvalidArgumentError, NotFoundError
 from openviking.model.node import Node
-from openviking.store.batch import AdoptFile, NoteSource, Outcome, PutFile
+from openviking.store.batch import AdoptFile, NoteFetched, NoteSource, Outcome, PutFile
 from openviking.store.sqlite.contents import Contents
 from openviking.store.sqlite.passages import Staged, put_file_passages
 from openviking.store.sqlite.purge import Budget
@@ -90,6 +90,11 @@ class Files:
                 "UPDATE nodes SET source_id = ?, source_name = ?, source_hash = ? WHERE id = ?",
                 (operation.source.source_id, operation.source.name, operation.source.hash, node_id),
             )
+
+    def note_fetched(self, operation: NoteFetched) -> Outcome:
+        """Keep what an import wants to know of a fetched source."""
+        self._sql.execute("UPDATE sources SET state = ? WHERE location = ?", (operation.state, operation.location))
+        return Outcome("updated", 1)
 
     def note_location(self, operation: NoteSource) -> Outcome:
         """Note which node a source fills."""

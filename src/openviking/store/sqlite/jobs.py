@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from openviking.clock import now_ms
-from openviking.store.jobs import LATER, MAX_ATTEMPTS, Job, NewJob
+from openviking.store.jobs import LATER, MAX_ATTEMPTS, TIDY, Job, NewJob
 from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.rows import marks
 from openviking.store.sqlite.tasks import add_task
@@ -32,6 +32,14 @@ def enqueue(connection: sqlite3.Connection, job: NewJob) -> int:
     if job.task is not None:
         add_task(connection, job.task, int(row[0]), "pending")
     return int(row[0])
+
+
+def clear_up(connection: sqlite3.Connection, ended: Iterable[tuple[int, str]]) -> None:
+    """Queue what clears up after jobs that ended undone, given by id and payload, inside of that write transaction."""
+    for number, payload in ended:
+        told = json.loads(payload)
+        if told.get(TIDY):
+            enqueue(connection, NewJob(told[TIDY], f"{number}", {**told, TIDY: None}))
 
 
 class SqliteJobs:
@@ -79,11 +87,13 @@ class SqliteJobs:
             if connection.execute(f"SELECT 1 FROM jobs WHERE {wanted} LIMIT 1", values).fetchone() is None:
                 return None
         with self._connections.writing() as connection:
-            connection.execute(
+            given_up = connection.execute(
                 f"UPDATE jobs SET state = 'failed', error = ?, lease = NULL, lease_until = NULL"
-                f" WHERE kind IN ({marks(kinds)}) AND state = 'running' AND lease_until < ? AND attempt >= ?",
+                f" WHERE kind IN ({marks(kinds)}) AND state = 'running' AND lease_until < ? AND attempt >= ?"
+                " RETURNING id, payload",
                 (_ENDED, *kinds, now, MAX_ATTEMPTS),
-            )
+            ).fetchall()
+            clear_up(connection, given_up)
             lease = secrets.token_hex(8)
             row = connection.execute(
                 f"UPDATE jobs SET state = 'running', attempt = attempt + 1, lease = ?, lease_until = ?"
@@ -119,11 +129,12 @@ class SqliteJobs:
             if job.attempt < MAX_ATTEMPTS:
                 _requeue(connection, job, due=now_ms() + retry_in, attempt=job.attempt, error=error)
             else:
-                connection.execute(
+                given_up = connection.execute(
                     "UPDATE jobs SET state = 'failed', error = ?, lease = NULL, lease_until = NULL"
-                    " WHERE id = ? AND lease = ?",
+                    " WHERE id = ? AND lease = ? RETURNING id, payload",
                     (error, job.id, job.lease),
-                )
+                ).fetchall()
+                clear_up(connection, given_up)
 
     def give_back(self, job: Job) -> None:
         """Queue an interrupted job again."""
@@ -187,3 +198,6 @@ def _requeue(connection: sqlite3.Connection, job: Job, *, due: int, attempt: int
         " lease = NULL, lease_until = NULL WHERE id = ?",
         (due, attempt, error, twin[0] if twin else None, job.id),
     )
+    # Its task was cancelled meanwhile: that ends it (`tasks_schema`).
+    if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (job.id,)).fetchone() is None:
+        clear_up(connection, [(job.id, twin[0] if twin else json.dumps(job.payload))])

@@ -61,23 +61,6 @@ def queue_old(connection: sqlite3.Connection, model_id: int, first: int, last: i
     )
 
 
-def without_vector(connection: sqlite3.Connection, model_id: int, below: str) -> list[int]:
-    """Ids of passages of nodes at and below a path that have no vector and wait for none, refused ones too."""
-    where: str = LIVE
-    values: tuple[Any, ...] = ()
-    if below:
-        parent, _, name = below.rpartition("/")
-        where = f"({inside('d.path')} OR d.path = ? AND n.name = ? AND n.name <> '')"
-        values = (*inside_values(below), parent, name)
-    rows = connection.execute(
-        f"SELECT p.id FROM {PLACES} WHERE {where}"
-        " AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model_id = ? AND v.hash = p.hash)"
-        " AND NOT EXISTS (SELECT 1 FROM pending q WHERE q.model_id = ? AND q.hash = p.hash AND q.error = '')",
-        (*values, model_id, model_id),
-    )
-    return [row[0] for row in rows]
-
-
 def queue_again(connection: sqlite3.Connection, model_id: int, ids: list[int]) -> None:
     """Queue passages for a model, also refused ones, inside of a write transaction; those that are gone are left out."""
     connection.execute(

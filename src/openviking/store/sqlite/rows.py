@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from openviking.model.node import Node
 from openviking.model.scope import Scope
+from openviking.store.sqlite.filtering import condition_sql, mentions_level
 
 COLUMNS: Final = (
     "n.id, d.path, n.name, n.size, n.hash, n.text_hash, n.encoding, n.kind, n.abstract, n.created_at,"
@@ -20,11 +21,20 @@ FILE_LEVEL: Final = 2
 VISIBLE: Final = "substr(n.name, 1, 1) <> '.'"
 """Files whose own name starts with a dot are hidden; directories have an empty name."""
 
-INDEXED: Final = f"(n.text_hash IS NOT NULL AND {VISIBLE})"
-"""Files that are records: text, and not hidden (contract/retrieval.md §2.3)."""
+FOUND: Final = f"{VISIBLE} AND n.kind <> 'bookkeeping'"
+"""Nodes that may be found: neither hidden nor OpenViking's own bookkeeping."""
+
+INDEXED: Final = f"(n.text_hash IS NOT NULL AND {FOUND})"
+"""Files that are records: text that may be found (contract/retrieval.md §2.3)."""
 
 ORDER: Final = "replace(CASE WHEN n.name = '' THEN d.path ELSE d.path || '/' || n.name END, '/', char(1))"
 """Sorts by path components: a separator comes before every character that a name may have."""
+
+
+WITHIN: Final = (
+    "(d.path = ? OR d.parent_id = (SELECT w.id FROM directories w WHERE w.path = ?)) AND (d.path = ? OR n.name = '')"
+)
+"""What is right in a directory: its files, and the nodes of itself and of the directories in it."""
 
 
 def node(row: Sequence[Any]) -> Node:
@@ -51,7 +61,8 @@ def inside_values(path: str) -> tuple[str, str, str]:
 def scope_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[list[str], list[Any]]:
     """``scope`` as SQL conditions on directories ``d`` and nodes ``n``, with their values.
 
-    ``file_roots`` are those of its roots (and excluded paths) that are files. Levels are left to the caller.
+    ``file_roots`` are those of its roots (and excluded paths) that are files. Levels are left to the caller, and so is
+    the scope's ``condition``, which may ask for them.
     """
     conditions = ["d.path >= ' '"]
     values: list[Any] = []
@@ -75,6 +86,9 @@ def scope_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[list[str
     if scope.until is not None:
         conditions.append(f"n.{scope.time_field} <= ?")
         values.append(scope.until)
+    if scope.within is not None:
+        conditions.append(WITHIN)
+        values += (scope.within,) * 3
     if scope.nothing:
         conditions.append("0")
     return conditions, values
@@ -87,8 +101,24 @@ def passage_conditions(scope: Scope, file_roots: frozenset[str]) -> tuple[str, l
     """
     conditions, values = scope_conditions(scope, file_roots)
     of_level, levels = level_condition(scope)
-    where = " AND ".join([*conditions, VISIBLE, of_level, f"(p.level = {FILE_LEVEL} OR d.dirty = 0)"])
-    return where, [*values, *levels]
+    parts = [*conditions, FOUND, of_level, f"(p.level = {FILE_LEVEL} OR d.dirty = 0)"]
+    of_filter: list[Any] = []
+    if scope.condition is not None:
+        sql, of_filter = condition_sql(scope.condition, "p.level")
+        parts.append(sql)
+    return " AND ".join(parts), [*values, *levels, *of_filter]
+
+
+def levels_sql(scope: Scope) -> tuple[str, list[Any]]:
+    """In which levels a record matches the ``condition`` of ``scope``, as SQL for a sum of 1 << level, with its values."""
+    if scope.condition is None:
+        return "7", []
+    if not mentions_level(scope.condition):
+        sql, values = condition_sql(scope.condition, "NULL")
+        return f"7 * ({sql})", values
+    parts = [condition_sql(scope.condition, str(level)) for level in range(FILE_LEVEL + 1)]
+    summed = " + ".join(f"({sql}) * {1 << level}" for level, (sql, _) in enumerate(parts))
+    return f"({summed})", [value for _, values in parts for value in values]
 
 
 def level_condition(scope: Scope) -> tuple[str, tuple[int, ...]]:

@@ -11,8 +11,11 @@ from typing import Final
 
 from openviking.clock import now_ms
 from openviking.errors import FailedPreconditionError
+from openviking.store.sqlite.fetched_schema import fetched_column
 from openviking.store.sqlite.sessions_schema import sessions_tables
 from openviking.store.sqlite.tasks_schema import tasks_tables
+from openviking.store.sqlite.uses_schema import uses_columns
+from openviking.store.sqlite.watches_schema import watches_tables
 
 REMOVED: Final = "\x00"
 """Paths of removed subtrees start with this character, which no name may contain, until a purge clears them."""
@@ -216,7 +219,15 @@ def _vectors(connection: sqlite3.Connection) -> None:
 
 Migration = Callable[[sqlite3.Connection], None]
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_first, _vectors, tasks_tables, sessions_tables)
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    _first,
+    _vectors,
+    tasks_tables,
+    sessions_tables,
+    watches_tables,
+    fetched_column,
+    uses_columns,
+)
 
 
 def recognise(connection: sqlite3.Connection, expected: int = APPLICATION) -> None:

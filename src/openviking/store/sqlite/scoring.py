@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from openviking.model.scope import Scope
@@ -71,6 +71,7 @@ class Scoring:
         self._contents: dict[bytes | int, float] = {}
         self.seen: set[int] = set()
         self.scored: list[Scored] = []
+        self.known: dict[int, Scored] = {}
 
     @property
     def contents(self) -> int:
@@ -103,14 +104,16 @@ class Scoring:
                 path = directory if name == "" else f"{directory}/{name}" if directory else name
                 one = Scored(-score, path, level, start, passage, node_id, content, said, shares, cosine, blob == b"")
                 self.scored.append(one)
+                self.known[passage] = one
                 if level in self._counted and score > contents.get(content, 0.0):
                     contents[content] = score
 
-    def records(self, most: int) -> list[Candidate]:
-        """The best passage of each record, of ``most`` different contents."""
+    def records(self, most: int, passages: Collection[int] | None = None) -> list[Candidate]:
+        """The best passage of each record, of ``most`` different contents; only of ``passages`` where these are given."""
         best: dict[tuple[int, int], Scored] = {}
         contents: set[bytes | int] = set()
-        for scored in sorted(self.scored):
+        scored_ones = self.scored if passages is None else [self.known[one] for one in passages if one in self.known]
+        for scored in sorted(scored_ones):
             if len(contents) == most and scored.content not in contents:
                 break
             if best.setdefault((scored.node_id, scored.level), scored) is scored and scored.level in self._counted:

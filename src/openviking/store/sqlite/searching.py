@@ -8,6 +8,7 @@ nearest to the query.
 
 from __future__ import annotations
 
+import heapq
 import math
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -35,6 +36,9 @@ GIVEN_CONTENTS: Final = 30
 
 NAMED_PASSAGES: Final = 400
 """So many passages are selected of records that are named so: which of their names are best says little."""
+
+READ_ONCE: Final = 100_000
+"""Postings that are read, rarest terms first, where one directory after the other is searched."""
 
 STEP: Final = 100
 """Passages that are scored at a time where terms select only because too little was found."""
@@ -84,6 +88,7 @@ class Search:
         self._by_vector: set[int] = set()
         self._unread = self._words.whole
         self._most: dict[tuple[int, int | None], float] = {}
+        self._read = False
 
     def best(self, limit: int) -> list[Candidate]:
         """The best passage of each record, as the port's ``search`` gives them.
@@ -108,6 +113,38 @@ class Search:
                 self._select_by_common_terms(read, limit)
             self._add_nearest(near, limit)
         return self._scoring.records(given)
+
+    def best_of(self, passages: Sequence[int], limit: int) -> list[Candidate]:
+        """The best of ``passages``, which are of the scope and in memory, as `best` gives those of all.
+
+        May be asked again and again: the postings are read once.
+        """
+        if not self._read:
+            self._read = True
+            if self._words.matches:
+                # Many directories have use for it, so that common terms are read too.
+                written = [term for term in self._words.terms if term.postings]
+                read = written[: within(written, READ_ONCE)]
+                self._candidates.best(read, Quota(1, 1))
+                unwritten = [term for term in self._words.terms if not term.postings]
+                known = {term.text for term in [*read, *unwritten] if not term.names}
+                self._unread = sum(term.weight for term in self._words.terms if term.text not in known)
+        cosines = self._near.passages.likeness_of(passages) if self._near is not None else {}
+        said = self._candidates.said(passages)
+        promising = sorted((-self._most_of(said.get(one, 0.0), cosines.get(one)), one) for one in passages)
+        contents: dict[bytes | int, float] = {}
+        step = max(SCORED_AT_ONCE, limit)
+        for start in range(0, len(promising), step):
+            least = heapq.nlargest(limit, contents.values())[-1] if len(contents) >= limit else 0.0
+            if -promising[start][0] < least:
+                break
+            some = [one for _, one in promising[start : start + step]]
+            self._scoring.add(some)
+            for one in some:
+                scored = self._scoring.known.get(one)
+                if scored is not None:
+                    contents[scored.content] = max(-scored.behind, contents.get(scored.content, 0.0))
+        return self._scoring.records(limit, passages)
 
     def _score_narrow(self) -> bool:
         """Score a narrow scope whole where that is less work than to look at the terms' postings; whether it was done."""

@@ -12,9 +12,19 @@ from openviking.errors import AlreadyExistsError, ConflictError, NotFoundError
 from openviking.model.message import Message
 from openviking.model.session import Archive, Session, Settings, ToolResult
 from openviking.store.batch import Outcome
-from openviking.store.sessions import AddMessages, ArchiveMessages, EndArchive, Live, MakeSession, Sent, Use
+from openviking.store.sessions import (
+    AddMessages,
+    ArchiveMessages,
+    CountUses,
+    EndArchive,
+    Live,
+    MakeSession,
+    Sent,
+    Use,
+)
 from openviking.store.sqlite.connection import Connections
 from openviking.store.sqlite.rows import inside, inside_values, marks
+from openviking.store.sqlite.uses import count_uses
 from openviking.uri import from_path
 
 _COLUMNS: Final = (
@@ -32,6 +42,7 @@ def session_operations(connection: sqlite3.Connection) -> Mapping[type, Callable
         AddMessages: lambda operation: _add(connection, operation),
         ArchiveMessages: lambda operation: _archive(connection, operation),
         EndArchive: lambda operation: _end(connection, operation),
+        CountUses: lambda operation: count_uses(connection, operation),
     }
 
 
@@ -230,6 +241,14 @@ class SqliteSessions:
                 "INSERT INTO session_uses (session_id, at, kind, uri, detail) VALUES (?, ?, ?, ?, ?)",
                 [(session, now_ms(), use.kind, use.uri, json.dumps(use.detail)) for use in uses],
             )
+
+    def uncounted(self, path: str) -> tuple[tuple[str, ...], int]:
+        """The distinct URIs that were used and are not counted yet, and the number of the last use."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                f"SELECT uri, max(id) FROM session_uses WHERE {_OF} AND counted = 0 GROUP BY uri ORDER BY uri", (path,)
+            ).fetchall()
+        return tuple(row[0] for row in rows), max((row[1] for row in rows), default=0)
 
 
 def _session(row: tuple[Any, ...]) -> Session:

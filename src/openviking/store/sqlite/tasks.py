@@ -47,8 +47,14 @@ def add_task(connection: sqlite3.Connection, task: NewTask, job_id: int, status:
 class SqliteTasks:
     """The `openviking.store.tasks.TaskStore` of one database."""
 
-    def __init__(self, connections: Connections, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        clock: Callable[[], int] = now_ms,
+        clear_up: Callable[[sqlite3.Connection, list[tuple[int, str]]], None] = lambda _connection, _ended: None,
+    ) -> None:
         self._connections = connections
+        self._clear_up = clear_up
         self._clock = clock
 
     def get(self, task_id: str, owner: str | None) -> Task | None:
@@ -127,7 +133,7 @@ class SqliteTasks:
                 raise NotFoundError(task_id, "task")
             if row[1] is None:
                 raise FailedPreconditionError(f"Task {task_id} is {row[0]} already", resource=task_id, status=row[0])
-            self._cancel(connection, row[1])
+            self._clear_up(connection, self._cancel(connection, row[1]))
             return _task(connection.execute(f"SELECT {_COLUMNS} FROM tasks WHERE task_id = ?", (task_id,)).fetchone())
 
     def cancel_all(self, owner: str, *, but: str) -> int:
@@ -135,7 +141,7 @@ class SqliteTasks:
         active = "FROM tasks WHERE owner = ? AND task_id <> ? AND job_id IS NOT NULL"
         with self._connections.writing() as connection:
             for (job_id,) in connection.execute(f"SELECT job_id {active}", (owner, but)).fetchall():
-                self._cancel(connection, job_id)
+                self._clear_up(connection, self._cancel(connection, job_id))
             return int(connection.execute(f"SELECT count(*) {active}", (owner, but)).fetchone()[0])
 
     def forget(self, owner: str, *, but: str) -> None:
@@ -143,14 +149,15 @@ class SqliteTasks:
         with self._connections.writing() as connection:
             connection.execute("DELETE FROM tasks WHERE owner = ? AND task_id <> ? AND job_id IS NULL", (owner, but))
 
-    def _cancel(self, connection: sqlite3.Connection, job_id: int) -> None:
-        """Cancel the task of a job; with a job that nobody works on it is over by that."""
+    def _cancel(self, connection: sqlite3.Connection, job_id: int) -> list[tuple[int, str]]:
+        """Cancel the task of a job; with a job that nobody works on it is over by that: that job with its payload."""
         connection.execute(
             "UPDATE tasks SET status = 'cancelling', updated_at = ? WHERE job_id = ?", (self._clock(), job_id)
         )
-        connection.execute(
-            "DELETE FROM jobs WHERE id = ? AND (state = 'queued' OR lease_until < ?)", (job_id, self._clock())
-        )
+        return connection.execute(
+            "DELETE FROM jobs WHERE id = ? AND (state = 'queued' OR lease_until < ?) RETURNING id, payload",
+            (job_id, self._clock()),
+        ).fetchall()
 
 
 def _limits(now: int) -> tuple[int, int]:

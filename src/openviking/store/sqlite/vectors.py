@@ -18,11 +18,9 @@ from openviking.store.sqlite.pending import (
     PLACES,
     is_staged,
     place_of,
-    queue_again,
     queue_old,
     staged_rows,
     waiting_rows,
-    without_vector,
 )
 from openviking.store.sqlite.purge import PURGE_JOB
 from openviking.store.sqlite.scan.scans import Scans
@@ -44,9 +42,6 @@ if TYPE_CHECKING:
 
 LATER_MS: Final = 5_000
 """After this a passage is looked at again that a writer was staging."""
-
-REQUEUED: Final = 1_000
-"""Passages that are queued again at once."""
 
 ROUNDS: Final = 16
 LOOKED_AT: Final = 64
@@ -243,18 +238,6 @@ class SqliteVectors:
                 return False
             made = "SELECT 1 FROM vectors WHERE model_id = ? AND vector <> x'' LIMIT 1"
             return connection.execute(made, (model.id,)).fetchone() is not None
-
-    def repair(self, fingerprint: str, below: str) -> int:
-        """Queue passages in a subtree that have no vector and wait for none."""
-        with self._connections.reading() as connection:
-            model = models.known(connection, fingerprint)
-            if model is None:
-                return 0
-            ids = without_vector(connection, model.id, below)
-        for start in range(0, len(ids), REQUEUED):
-            with self._connections.writing() as connection:
-                queue_again(connection, model.id, ids[start : start + REQUEUED])
-        return len(ids)
 
     def coverage(self, fingerprint: str) -> Coverage:
         """How many passages of the account have a vector."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, Final
+from typing import IO, Any
 
 from openviking.errors import FailedPreconditionError, UnavailableError
 from openviking.model.embedding import Coverage
@@ -18,7 +17,7 @@ from openviking.store.port import (
     Change,
     DirtyDirectory,
     Entry,
-    Gap,
+    FileText,
     PassageRow,
     Query,
     Source,
@@ -26,14 +25,14 @@ from openviking.store.port import (
     Stats,
 )
 from openviking.store.sqlite.contents import Contents
-from openviking.store.sqlite.gaps import gaps
+from openviking.store.sqlite.filtering import bounded, condition_sql
+from openviking.store.sqlite.inside import Inside
 from openviking.store.sqlite.rows import (
     COLUMN_COUNT,
     COLUMNS,
     INDEXED,
     JOINED,
     ORDER,
-    VISIBLE,
     inside,
     inside_values,
     marks,
@@ -44,8 +43,8 @@ from openviking.store.sqlite.scan.scans import Scans
 from openviking.store.sqlite.schema import REMOVED
 from openviking.store.sqlite.searching import Search
 from openviking.store.sqlite.term_counts import TermCounts
-
-WALKED_AT_ONCE: Final = 500
+from openviking.store.sqlite.uses import active_counts
+from openviking.store.sqlite.walking import entries, limit_walk, ordered_ids, texts
 
 
 class SqliteView:
@@ -64,6 +63,7 @@ class SqliteView:
         self._analyser = analyser
         self._counts = counts
         self._scans = scans
+        self._inside = Inside(connection, scans)
         self._fingerprint: str | None = None
 
     @property
@@ -126,37 +126,46 @@ class SqliteView:
         under: str = "",
     ) -> Iterator[Entry]:
         """Everything below a directory in pre-order, or the file itself."""
-        top = self.get(path)
-        if top is None:
-            return
-        base = _depth(path)
+        if self.get(path) is None:
+            return iter(())
+        return entries(self._sql, self._walked(path, depth, tags, excluded, under, hidden_files, files_only), path)
+
+    def texts(
+        self,
+        path: str,
+        *,
+        depth: int | None = None,
+        tags: Sequence[str] = (),
+        excluded: Sequence[str] = (),
+        literal: str | None = None,
+    ) -> Iterator[FileText]:
+        """The texts of the files that are not hidden, in the order of `walk`."""
+        if self.get(path) is None:
+            return iter(())
+        ids = self._walked(path, depth, tags, excluded, "", False, True)
+        return texts(self._sql, self._contents, ids, literal)
+
+    def _walked(
+        self,
+        path: str,
+        depth: int | None,
+        tags: Sequence[str],
+        excluded: Sequence[str],
+        under: str,
+        hidden_files: bool,
+        files_only: bool,
+    ) -> Iterator[list[int]]:
         below = f"{path}/{under}".strip("/") if under else path
         conditions, values = self._below(Scope((below,), tuple(excluded), tags=tuple(tags)))
-        _limit_walk(conditions, values, base, depth, hidden_files)
+        limit_walk(conditions, values, path, depth, hidden_files)
         if files_only:
             conditions.append("n.name <> ''")
-        # Sorting whole rows would carry every abstract along.
-        ids = self._sql.execute(
-            f"SELECT n.id FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
-            f" WHERE {' AND '.join(conditions)} ORDER BY {ORDER}",
-            values,
-        )
-        while some := [row[0] for row in ids.fetchmany(WALKED_AT_ONCE)]:
-            rows = self._sql.execute(
-                f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN nodes n ON n.id = j.value"
-                " CROSS JOIN directories d ON d.id = n.directory_id",
-                (json.dumps(some),),
-            )
-            by_id = {row[0]: row for row in rows}
-            for node_id in some:
-                found = node(by_id[node_id])
-                if found.path != path or not found.is_dir:
-                    yield Entry(found, _depth(found.path) - base)
+        return ordered_ids(self._sql, conditions, values)
 
     def count_below(self, path: str, *, depth: int | None = None, hidden_files: bool = True) -> int:
         """How many entries `walk` gives."""
         conditions, values = self._below(Scope((path,)))
-        _limit_walk(conditions, values, _depth(path), depth, hidden_files)
+        limit_walk(conditions, values, path, depth, hidden_files)
         row = self._sql.execute(
             f"SELECT count(*) FROM directories d CROSS JOIN nodes n ON n.directory_id = d.id"
             f" WHERE {' AND '.join(conditions)} AND NOT (n.name = '' AND d.path = ?)",
@@ -232,6 +241,10 @@ class SqliteView:
                 found.setdefault(node_id, []).append(tag)
         return {node_id: tuple(tags) for node_id, tags in found.items()}
 
+    def active_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
+        """How often sessions used nodes."""
+        return active_counts(self._sql, node_ids)
+
     def passages(self, node: Node) -> list[PassageRow]:
         """The passages of a node in order."""
         rows = self._sql.execute(
@@ -246,27 +259,42 @@ class SqliteView:
         file_roots = self._file_roots(scope)
         # Whose vectors are counted is whose passages are in memory: searching by words alone has use for these, too.
         fingerprint = self._fingerprint if query.vector is None else query.vector.fingerprint
-        search = Search(self._sql, self._analyser, self._counts, self._scans, query, scope, file_roots, fingerprint)
-        return search.best(limit)
+
+        def make(query: Query, scope: Scope) -> Search:
+            return Search(self._sql, self._analyser, self._counts, self._scans, query, scope, file_roots, fingerprint)
+
+        with bounded(self._sql, scope.condition):
+            found = None
+            if scope.within is not None and fingerprint is not None:
+                found = self._inside.best(query, scope, limit, fingerprint, file_roots, make)
+            return make(query, scope).best(limit) if found is None else found
 
     def coverage(self, fingerprint: str, scope: Scope) -> Coverage:
         """How many passages in ``scope`` have a vector of the model."""
         self._fingerprint = fingerprint
-        return self._scans.coverage(self._sql, fingerprint, scope, self._file_roots(scope))
+        with bounded(self._sql, scope.condition):
+            return self._scans.coverage(self._sql, fingerprint, scope, self._file_roots(scope))
 
     def records(self, scope: Scope, limit: int) -> list[tuple[Node, int]]:
         """Records in ``scope``, newest first."""
         conditions, values = self._below(scope)
-        levels = f" AND r.level IN ({marks(scope.levels)})" if scope.levels else ""
-        rows = self._sql.execute(
+        if scope.levels:
+            conditions.append(f"r.level IN ({marks(scope.levels)})")
+            values += scope.levels
+        if scope.condition is not None:
+            sql, of_filter = condition_sql(scope.condition, "r.level")
+            conditions.append(sql)
+            values += of_filter
+        select = (
             f"SELECT {COLUMNS}, r.level FROM {JOINED} CROSS JOIN ("
             " SELECT 0 AS level UNION ALL SELECT 1 UNION ALL SELECT 2) r"
-            f" WHERE {' AND '.join(conditions)}{levels}"
+            f" WHERE {' AND '.join(conditions)}"
             f" AND CASE WHEN r.level = 2 THEN {INDEXED} ELSE n.name = '' AND d.dirty = 0 AND EXISTS ("
-            "  SELECT 1 FROM sidecars s WHERE s.directory_id = d.id) END"
-            f" ORDER BY n.updated_at DESC, {ORDER}, r.level LIMIT ?",
-            (*values, *scope.levels, limit),
+            "  SELECT 1 FROM passages p WHERE p.node_id = n.id AND p.level = r.level) END"
+            f" ORDER BY n.updated_at DESC, {ORDER}, r.level LIMIT ?"
         )
+        with bounded(self._sql, scope.condition):
+            rows = self._sql.execute(select, (*values, limit)).fetchall()
         return [(node(row), int(row[COLUMN_COUNT])) for row in rows]
 
     def dirty(self, limit: int, path: str = "") -> list[DirtyDirectory]:
@@ -290,6 +318,12 @@ class SqliteView:
             f"{_SOURCES} WHERE s.location = ? OR s.location >= ? AND s.location < ? ORDER BY s.id",
             (location, f"{location}\n", f"{location}\v"),
         )
+        return [_source(row) for row in rows]
+
+    def sources_at(self, path: str) -> list[Source]:
+        """The sources that fill a node."""
+        node = self.get(path)
+        rows = self._sql.execute(f"{_SOURCES} WHERE s.node_id = ? ORDER BY s.id DESC", (node.id if node else -1,))
         return [_source(row) for row in rows]
 
     def source_files(self, source_id: int) -> Iterator[SourceFile]:
@@ -329,11 +363,6 @@ class SqliteView:
         )
         return [Change(*row) for row in rows]
 
-    def gaps(self, path: str, limit: int) -> tuple[int, list[Gap]]:
-        """Records at and below ``path`` that the index should have."""
-        conditions, values = self._below(Scope((path,)))
-        return gaps(self._sql, self._contents, " AND ".join(conditions), values, limit)
-
     def stats(self, prepared: int) -> Stats:
         """Counts of what is stored."""
 
@@ -367,7 +396,7 @@ class SqliteView:
 
 
 _SOURCES = (
-    "SELECT s.id, s.location, d.path, n.name FROM sources s LEFT JOIN nodes n ON n.id = s.node_id"
+    "SELECT s.id, s.location, d.path, n.name, s.state FROM sources s LEFT JOIN nodes n ON n.id = s.node_id"
     " LEFT JOIN directories d ON d.id = n.directory_id"
 )
 _CHILDREN = (
@@ -392,24 +421,12 @@ def get(connection: sqlite3.Connection, path: str) -> Node | None:
     return node(row) if row else None
 
 
-def _source(row: tuple[int, str, str | None, str | None]) -> Source:
-    number, location, directory, name = row
+def _source(row: tuple[int, str, str | None, str | None, str]) -> Source:
+    number, location, directory, name, state = row
     if directory is None or directory.startswith(REMOVED):
         return Source(number, location, None)
-    return Source(number, location, f"{directory}/{name}" if name else directory)
+    return Source(number, location, f"{directory}/{name}" if name else directory, state)
 
 
 def _shown(*, hidden: bool) -> str:
     return "1" if hidden else "(NOT c.is_file OR substr(c.label, 1, 1) <> '.')"
-
-
-def _depth(path: str) -> int:
-    return path.count("/") + 1 if path else 0
-
-
-def _limit_walk(conditions: list[str], values: list[Any], base: int, depth: int | None, hidden_files: bool) -> None:
-    if depth is not None:
-        conditions.append("d.depth <= ? AND d.depth + (n.name <> '') <= ?")
-        values += (base + depth, base + depth)
-    if not hidden_files:
-        conditions.append(VISIBLE)

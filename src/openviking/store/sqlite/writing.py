@@ -20,6 +20,7 @@ from openviking.store.batch import (
     Copy,
     MakeDirectory,
     Move,
+    NoteFetched,
     NoteSource,
     Operation,
     Outcome,
@@ -40,8 +41,9 @@ from openviking.store.sqlite.schema import GRAVE, REMOVED
 from openviking.store.sqlite.sessions import forget_sessions, session_operations
 from openviking.store.sqlite.tree import Tree, is_directory, uri_of
 from openviking.store.sqlite.view import get
+from openviking.store.sqlite.watches import move_watches, pause_watches
 from openviking.store.sqlite.words import put_passages
-from openviking.uri import MAX_DEPTH, MAX_URI_CHARS
+from openviking.uri import MAX_DEPTH, MAX_URI_CHARS, context_type
 
 ABSTRACT_LEVEL: Final = 0
 OVERVIEW_LEVEL: Final = 1
@@ -66,6 +68,7 @@ class Writer:
             PutSidecars: self._put_sidecars,
             AdoptFile: self._files.adopt,
             NoteSource: self._files.note_location,
+            NoteFetched: self._files.note_fetched,
             Copy: self._copy,
             Outdate: self._outdate,
             **session_operations(connection),
@@ -127,6 +130,8 @@ class Writer:
                 expected_flag="recursive",
             )
         _check_not_root(operation.path, "removed")
+        if not operation.only_empty:
+            pause_watches(self._sql, operation.path)
         parent = self._tree.known_directory(operation.path.rpartition("/")[0])
         self._removed = True
         self._tree.log("remove", present.id)
@@ -160,6 +165,7 @@ class Writer:
         if operation.to_path == operation.from_path:
             return Outcome("unchanged")
         self._check_target(source, operation.to_path, "moved")
+        move_watches(self._sql, operation.from_path, operation.to_path)
         parent_path, _, name = operation.to_path.rpartition("/")
         old_parent = self._tree.known_directory(operation.from_path.rpartition("/")[0])
         new_parent = self._tree.known_directory(parent_path)
@@ -260,10 +266,16 @@ class Writer:
             )
             targets = sorted(map(node, rows), key=lambda target: target.path)
         for target in targets:
+            kept = operation.protected and context_type(target.path) == "memory" and f"{operation.protected}="
             if operation.mode != "append":
-                self._sql.execute("DELETE FROM tags WHERE node_id = ?", (target.id,))
+                self._sql.execute(
+                    "DELETE FROM tags WHERE node_id = ? AND (? = '' OR substr(tag, 1, ?) <> ?)",
+                    (target.id, kept or "", len(kept or ""), kept or ""),
+                )
             for tag in operation.tags if operation.mode != "clear" else ():
                 key = tag.partition("=")[0] + "="
+                if key == kept:
+                    continue
                 self._sql.execute(
                     "DELETE FROM tags WHERE node_id = ? AND substr(tag, 1, ?) = ?", (target.id, len(key), key)
                 )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from openviking.store.sqlite.rows import FILE_LEVEL
 from openviking.store.sqlite.scan.kernel import similarities
 from openviking.store.sqlite.scan.mask import Allowed, mask
 from openviking.store.sqlite.scan.postings import Passages
-from openviking.store.sqlite.scan.rows import among
+from openviking.store.sqlite.scan.rows import among, flagged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,6 +66,16 @@ class InScope:
     def passages(self) -> Passages:
         """All passages of the scope, also those without a vector."""
         return Passages([(rows, np.flatnonzero(inside)) for rows, inside in self._inside])
+
+    def right_in(self, directory: int, inside: NDArray[np.bool_]) -> list[int]:
+        """The passages of the files of a directory, of its own record and of those of the directories ``inside``."""
+        ids: list[int] = []
+        for rows, chosen in self._inside:
+            there = rows.directory == directory
+            if inside.any():
+                there |= flagged(inside, rows.directory) & (rows.level != FILE_LEVEL)
+            ids += rows.passage[there & chosen].tolist()
+        return ids
 
     def nearest(self, query: NDArray[np.float32]) -> Nearest:
         """The passages nearest to ``query`` (dimension,)."""

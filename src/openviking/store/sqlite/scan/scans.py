@@ -10,6 +10,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -97,6 +98,10 @@ class Scans:
                 self._recent.move_to_end(key)
                 return known
         allowed = scopes.allowed(connection, scope, file_roots, state.change)
+        if scope.within is not None:
+            # One search looks into many directories: keeping these would throw away what others have use for.
+            allowed = replace(allowed, directly=mask.directly(connection, scope.within))
+            return nearest.InScope(mirrored.at(connection, state), allowed, scope)
         found = nearest.InScope(mirrored.at(connection, state), allowed, scope)
         with self._lock:
             # Those of other states would keep rows in memory that nobody asks for any more.
@@ -129,6 +134,17 @@ class Scans:
         """The passages of ``scope`` in the state that ``connection`` sees; None if nothing has a vector yet."""
         found = self.in_scope(connection, fingerprint, scope, file_roots)
         return None if found is None else found.passages
+
+    def right_in(
+        self, connection: sqlite3.Connection, fingerprint: str, scope: Scope, file_roots: frozenset[str], directory: str
+    ) -> list[int] | None:
+        """The passages of ``scope`` that are right in a directory (`Scope.within`); None if nothing has a vector yet."""
+        found = self.in_scope(connection, fingerprint, scope, file_roots)
+        if found is None:
+            return None
+        from openviking.store.sqlite.scan import mask  # noqa: PLC0415
+
+        return found.right_in(*mask.directly(connection, directory))
 
     def coverage(
         self, connection: sqlite3.Connection, fingerprint: str, scope: Scope, file_roots: frozenset[str]

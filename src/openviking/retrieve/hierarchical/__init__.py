@@ -1,0 +1,1 @@
+"""Searching by walking through directories (contract/retrieval.md §8)."""

@@ -1,0 +1,194 @@
+"""Planning of queries: what of a session a chat model gets to see, and a plan within a deadline or none (§4.2, §4.3)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from openviking.config.settings import ChatSettings, RetrievalSettings
+from openviking.errors import InvalidArgumentError, OpenVikingError, UnavailableError
+from openviking.model.hit import Degradation
+from openviking.model.identity import Identity
+from openviking.model.query_plan import Plan
+from openviking.model.session import session_uri
+from openviking.providers.chat import Chat, Completion
+from openviking.providers.chat_selection import chat_of
+from openviking.retrieve.intent import Conversation, confined, messages_for
+from openviking.retrieve.intent_answer import NoPlan, read_plan
+from openviking.service.breaker import Breaker
+from openviking.store.port import AccountStore
+
+STAGE: Final = "query_plan"
+"""The stage of a search that an answer is without when there is no plan although one was due."""
+
+LOADED: Final = 20
+"""The live messages that are looked at."""
+
+FAILURES: Final = 2
+FIRST_PAUSE_S: Final = 10.0
+LONGEST_PAUSE_S: Final = 600.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan of a search; None where the query itself is to be searched for, and ``degraded`` says if it should not.
+
+    ``tokens`` are those of prompt and answer as the model counted them, ``seconds`` what the model took, ``reading``
+    what it took to read what the target is about.
+    """
+
+    plan: Plan | None = None
+    degraded: tuple[Degradation, ...] = ()
+    tokens: tuple[int, int] = (0, 0)
+    seconds: float = 0.0
+    reading: float = 0.0
+
+
+class Planning:
+    """The chat model that plans: ``planner`` if anything is said of it, else ``vlm``; or ``given``, its owner's to close."""
+
+    def __init__(
+        self,
+        retrieval: RetrievalSettings,
+        planner: ChatSettings,
+        vlm: ChatSettings,
+        given: Chat | None = None,
+    ) -> None:
+        own = planner != ChatSettings()
+        self._settings, self._section = (planner, "query_planner") if own else (vlm, "vlm")
+        self._retrieval = retrieval
+        self._given = given
+        self._made: Chat | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self.calls = Breaker(FAILURES, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is a model that plans, and it may."""
+        there = self._given is not None or self._settings != ChatSettings()
+        return there and self._retrieval.enable_intent
+
+    def planned(
+        self,
+        store: AccountStore,
+        identity: Identity,
+        query: str,
+        session_id: str | None,
+        *,
+        context_types: Sequence[str] = (),
+        target: str | None = None,
+    ) -> Planned:
+        """The queries for ``query`` within the caller's ``context_types``, from what was said in the session.
+
+        ``target`` is the path of the first directory that the caller named. There is no plan without a model, with
+        ``retrieval.enable_intent`` off, and for a session in which nothing was said; one that fails or can't be read is
+        said in ``degraded``. It never raises for a model that fails, nor for a session that is not there.
+        """
+        if not self.enabled or session_id is None:
+            return Planned()
+        try:
+            conversation = self._conversation(store, identity, session_id)
+        except InvalidArgumentError as error:
+            return Planned(degraded=(Degradation(STAGE, f"there is no such session: {error.message}"),))
+        if not conversation:
+            return Planned()
+        reads = time.monotonic()
+        place = self._abstract(store, target) if target and len(context_types) == 1 else ""
+        began = time.monotonic()
+        reading = began - reads if place else 0.0
+        try:
+            answer = self._asked(messages_for(conversation, query, context_types, place))
+        except OpenVikingError as error:
+            return Planned(
+                degraded=(Degradation(STAGE, error.message),), seconds=time.monotonic() - began, reading=reading
+            )
+        spent = (answer.input_tokens, answer.output_tokens)
+        seconds = time.monotonic() - began
+        try:
+            plan = confined(read_plan(answer.text), context_types)
+        except NoPlan as error:
+            _log.info("a plan can't be read: %s", error)
+            return Planned(None, (Degradation(STAGE, str(error)),), spent, seconds, reading)
+        return Planned(plan, (), spent, seconds, reading)
+
+    def describe(self) -> dict[str, Any]:
+        """What people may know of the model. Raises `OpenVikingError` for one that is configured wrongly."""
+        return self._chat().describe() if self.enabled else {"provider": "none"}
+
+    def close(self) -> None:
+        """Close the model's client unless it was given; calls under way come to an end."""
+        with self._lock:
+            self._closed = True
+            made, self._made = self._made, None
+        if made is not None:
+            made.close()
+
+    def _conversation(self, store: AccountStore, identity: Identity, session_id: str) -> Conversation:
+        path = session_uri(identity.user, session_id).path
+        with store.read():
+            if store.sessions.get(path) is None:
+                return Conversation()
+            done = [one for one in store.sessions.archives(path) if one.state == "done"]
+            live = store.sessions.live(path)[-LOADED:]
+        summary = done[-1].overview if done else ""
+        return Conversation(summary, tuple((one.message.role, one.message.text) for one in live))
+
+    def _abstract(self, store: AccountStore, target: str) -> str:
+        # What a place is about is a help; a search does not fail for want of it.
+        with contextlib.suppress(OpenVikingError), store.read() as view:
+            sidecars = view.sidecars(target)
+            return "" if sidecars is None else sidecars.abstract
+        return ""
+
+    def _chat(self) -> Chat:
+        if self._given is not None:
+            return self._given
+        with self._lock:
+            if self._made is None and not self._closed:
+                self._made = chat_of(self._settings, self._section)
+            if self._made is None:
+                raise _unavailable("closed")
+            return self._made
+
+    def _asked(self, messages: Sequence[dict[str, str]]) -> Completion:
+        chat = self._chat()
+        ticket = self.calls.admit()
+        if ticket is None:
+            outage = self.calls.outage
+            # An error of its own: the other is being raised in another thread, perhaps.
+            raise _unavailable("left alone for a moment") if outage is None else _still(outage.error)
+        try:
+            allowed = min(self._retrieval.recall_intent_timeout_s, self._settings.timeout)
+            answer = chat.complete(messages, timeout=allowed, repeat=False)
+        except Exception as error:
+            found = error if isinstance(error, OpenVikingError) else _unavailable(repr(error))
+            if found is not error:
+                _log.exception("the chat model failed")
+            if found.details.get("refused"):
+                # It answers, and another conversation may well be taken.
+                self.calls.succeeded(ticket)
+            elif self.calls.failed(ticket, found):
+                _log.warning("queries are not planned: %s", found.message)
+            raise found from error
+        except BaseException:
+            self.calls.withdrawn(ticket)
+            raise
+        self.calls.succeeded(ticket)
+        return answer
+
+
+def _unavailable(reason: str) -> UnavailableError:
+    return UnavailableError(f"The chat model does not answer: {reason}", service="chat", reason=reason)
+
+
+def _still(error: OpenVikingError) -> UnavailableError:
+    """That the model is not asked because it did not answer a moment ago."""
+    return UnavailableError(error.message, service="chat", reason="it is left alone for a while")

@@ -1,0 +1,1 @@
+"""The audit of one account's database, piece by piece, and the mending of what it finds."""
