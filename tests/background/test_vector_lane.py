@@ -314,6 +314,7 @@ def test_a_long_backlog_of_one_store_keeps_no_other_waiting(
     other.close()
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_take_vectors_is_left_alone_for_longer_and_longer(
     store: SqliteStore, embedder: HashEmbedder, making: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_service_that_is_down_does_not_hide_what_is_known(
     assert "no vectors" not in ov("find", "word3", "--config", str(config)).out
 
 
+@pytest.mark.slow
 def test_a_wait_that_ends_too_early_still_tells_what_was_done(
     ov: Callable[..., Any], config: Path, folder: Path, data: Path, stub: StubModels
 ) -> None:

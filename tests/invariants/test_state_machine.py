@@ -263,7 +263,7 @@ class Machine(RuleBasedStateMachine):
 
 @pytest.mark.cpu_budget(25)
 def test_every_door_agrees_with_a_dictionary_after_every_step() -> None:
-    run_state_machine_as_test(Machine, settings=settings(max_examples=25, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=15, stateful_step_count=25, deadline=None))
 
 
 @pytest.mark.slow

@@ -116,6 +116,7 @@ def test_it_serves_and_stops(started: Any) -> None:
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_while_calls_wait(started: Any, number: int) -> None:
     answers: list[Any] = []

@@ -79,6 +79,7 @@ def test_a_passage_that_always_fails_is_refused_and_the_others_are_made(
     assert embedder.calls == calls
 
 
+@pytest.mark.slow
 def test_an_outage_counts_against_no_passage(ov: OpenViking, embedder: HashEmbedder) -> None:
     embedder.error = unavailable("HTTP 503: starting", upstream_status_code=503)
     filled(ov, 4, bad=-1)
@@ -114,6 +115,7 @@ def test_a_text_longer_than_the_service_takes_is_cut_and_a_bad_one_is_refused(pl
 # --- what is stored ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_contents_that_are_away_for_a_while_condemn_no_passage(
     ov: OpenViking, embedder: HashEmbedder, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,7 @@ def test_a_lost_cache_of_vectors_is_made_again(opened: Callable[..., OpenViking]
 # --- I10 -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "workers"),
     [
@@ -183,6 +184,7 @@ def test_a_wait_ends_in_time_and_the_backlog_drains_after_an_outage(
     assert (embedding["have"], embedding["waiting"]) == (embedding["of"], 0)
 
 
+@pytest.mark.slow
 def test_an_outage_costs_few_calls_and_little_time(opened: Callable[..., OpenViking], stub: StubModels) -> None:
     stub.behave(status=503)
     ov = opened(1, timeout=1.0, dimension=64)
