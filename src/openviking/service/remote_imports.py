@@ -86,19 +86,20 @@ def forget_place(store: AccountStore, made: list[str]) -> None:
 
 
 def look_ahead(fetcher: Fetcher, origin: Origin, deadline: float | None, stopping: Callable[[], bool]) -> None:
-    """See that the wanted state of a repository is there, so that a slip is known at once.
+    """See that the host exists and may be asked, or that the wanted state of a repository is there: slips are known at once.
 
-    Raises `InvalidArgumentError`, and `DeadlineExceededError` at ``deadline`` (of `time.monotonic`).
+    Raises `InvalidArgumentError`, `PermissionDeniedError`, and `DeadlineExceededError` at ``deadline`` (of `time.monotonic`).
     """
-    if origin.kind != "repository":
-        return
     began = time.monotonic()
 
     def over() -> bool:
         return stopping() or (deadline is not None and time.monotonic() >= deadline)
 
     try:
-        fetcher.look(origin, over)
+        if origin.kind == "repository":
+            fetcher.look(origin, over)
+        else:
+            fetcher.reach(origin, over)
     except FetchCancelled as error:
         raise DeadlineExceededError(
             f"{origin.address.shown} did not answer in time; nothing was queued", operation="fetch",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from openviking.config.settings import FetchSettings
-from openviking.errors import FailedPreconditionError
+from openviking.errors import FailedPreconditionError, InvalidArgumentError
 from openviking.ingest.delivery import Delivery
 from openviking.ingest.fetch.addresses import Addresses, network_of
-from openviking.ingest.fetch.failures import FetchFailedError, FetchTimeoutError
+from openviking.ingest.fetch.failures import FetchFailedError, FetchTimeoutError, PassingError, RefusedAddressError
 from openviking.ingest.fetch.origin import Origin
 from openviking.ingest.fetch.resolver import Gate, Resolver, SystemResolver
 from openviking.ingest.fetch.web_address import web_address
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 DIRECTORY: Final = "fetch"
 """Where in a data directory what is fetched in pieces lies meanwhile."""
+
+AHEAD_S: Final = 5.0
+"""How long a name may take to be looked up before an import is queued; afterwards its task goes on asking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +74,23 @@ class Fetcher:
         except FetchTimeoutError:
             raise
         except FetchFailedError as error:
-            from openviking.errors import InvalidArgumentError  # noqa: PLC0415
-
             raise InvalidArgumentError(error.message, **error.details) from error
+
+    def reach(self, origin: Origin, cancelled: Callable[[], bool]) -> None:
+        """See that the host of an origin exists and may be asked; nothing is fetched.
+
+        A name service that is slow or down proves nothing, and is no error here. Raises `InvalidArgumentError` for a
+        host that does not exist, `RefusedAddressError`, `FetchCancelled`.
+        """
+        where = origin.address
+        try:
+            self._gate.open(where.host, where.port, time.monotonic() + AHEAD_S, cancelled)
+        except PassingError:
+            return
+        except RefusedAddressError:
+            raise
+        except FetchFailedError as error:
+            raise InvalidArgumentError(error.message, field="path", **error.details) from error
 
     @contextlib.contextmanager
     def fetched(
