@@ -13,6 +13,7 @@ MOST = 4_500
 """An address of the longest kind, which names what is meant, and some words."""
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(20)
 def test_no_error_gives_a_long_value_back(api: Any) -> None:
     document = api.client.get("/openapi.json").json()

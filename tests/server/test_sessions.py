@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 
 def code(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
@@ -115,6 +117,7 @@ def test_sessions_are_private_and_an_actor_peer_makes_no_difference(tenants: Any
     assert len(alice.result(with_peer)["messages"]) == 1
 
 
+@pytest.mark.slow
 def test_acknowledged_messages_survive_a_killed_server(serve: Any) -> None:
     first = serve()
     for number in range(10):

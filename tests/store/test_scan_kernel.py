@@ -67,6 +67,7 @@ def test_damaged_numbers_are_no_direction() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(20)
 def test_the_hundred_nearest_are_the_right_ones() -> None:
     """As `searching` takes them: a hundred by their codes, then those four times as many if a hundred are not enough."""

@@ -77,6 +77,7 @@ def store(tmp_path: Path) -> SqliteStore:
     return store
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(20)
 @pytest.mark.parametrize("share", [1.0, 0.97, 0.5, 0.0])
 def test_a_short_list_is_the_beginning_of_a_long_one(store: SqliteStore, share: float) -> None:

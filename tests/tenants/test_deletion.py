@@ -181,6 +181,7 @@ def test_a_deletion_that_is_repeated_spares_the_next_user(server: Any) -> None:
     assert server.content.read(alice, NOTE) == "of the second"
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(10)
 def test_a_killed_deletion_is_finished_by_the_next_process(server: Any, start: Callable[..., Any], until: Any) -> None:
     server.account("acme")
@@ -209,6 +210,7 @@ def test_a_killed_deletion_is_finished_by_the_next_process(server: Any, start: C
     assert server.fs.ls(server.who(server.user("acme", "alice")), "viking://~/memories", simple=True) == []
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(8)
 def test_a_killed_removal_of_an_account_is_finished_at_the_next_start(
     server: Any, start: Callable[..., Any], serve: Callable[..., Any], place: Path
