@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from openviking.config.settings import ChatSettings, RetrievalSettings
-from openviking.errors import InvalidArgumentError, OpenVikingError, UnavailableError
+from openviking.errors import InvalidArgumentError, OpenVikingError
 from openviking.model.hit import Degradation
 from openviking.model.identity import Identity
 from openviking.model.query_plan import Plan
@@ -21,6 +21,7 @@ from openviking.providers.chat_selection import chat_of
 from openviking.retrieve.intent import Conversation, confined, messages_for
 from openviking.retrieve.intent_answer import NoPlan, read_plan
 from openviking.service.breaker import Breaker
+from openviking.service.guarded import Guarded
 from openviking.store.port import AccountStore
 
 STAGE: Final = "query_plan"
@@ -33,6 +34,7 @@ FAILURES: Final = 2
 FIRST_PAUSE_S: Final = 10.0
 LONGEST_PAUSE_S: Final = 600.0
 
+_MODEL: Final = Guarded("chat", "queries are not planned")
 _log = logging.getLogger(__name__)
 
 
@@ -155,40 +157,10 @@ class Planning:
             if self._made is None and not self._closed:
                 self._made = chat_of(self._settings, self._section)
             if self._made is None:
-                raise _unavailable("closed")
+                raise _MODEL.unavailable("closed")
             return self._made
 
     def _asked(self, messages: Sequence[dict[str, str]]) -> Completion:
         chat = self._chat()
-        ticket = self.calls.admit()
-        if ticket is None:
-            outage = self.calls.outage
-            # An error of its own: the other is being raised in another thread, perhaps.
-            raise _unavailable("left alone for a moment") if outage is None else _still(outage.error)
-        try:
-            allowed = min(self._retrieval.recall_intent_timeout_s, self._settings.timeout)
-            answer = chat.complete(messages, timeout=allowed, repeat=False)
-        except Exception as error:
-            found = error if isinstance(error, OpenVikingError) else _unavailable(repr(error))
-            if found is not error:
-                _log.exception("the chat model failed")
-            if found.details.get("refused"):
-                # It answers, and another conversation may well be taken.
-                self.calls.succeeded(ticket)
-            elif self.calls.failed(ticket, found):
-                _log.warning("queries are not planned: %s", found.message)
-            raise found from error
-        except BaseException:
-            self.calls.withdrawn(ticket)
-            raise
-        self.calls.succeeded(ticket)
-        return answer
-
-
-def _unavailable(reason: str) -> UnavailableError:
-    return UnavailableError(f"The chat model does not answer: {reason}", service="chat", reason=reason)
-
-
-def _still(error: OpenVikingError) -> UnavailableError:
-    """That the model is not asked because it did not answer a moment ago."""
-    return UnavailableError(error.message, service="chat", reason="it is left alone for a while")
+        allowed = min(self._retrieval.recall_intent_timeout_s, self._settings.timeout)
+        return _MODEL.ask(self.calls, lambda: chat.complete(messages, timeout=allowed, repeat=False))

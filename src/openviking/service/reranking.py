@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from openviking.config.settings import EmbeddingSettings, RerankSettings
-from openviking.errors import OpenVikingError, UnavailableError
+from openviking.errors import OpenVikingError
 from openviking.index.question import mostly_unspaced
 from openviking.model.hit import Degradation, Hit
 from openviking.providers.builtin import BuiltinEmbedder
@@ -20,6 +19,7 @@ from openviking.retrieve.ranking import Ranked, cut
 from openviking.retrieve.reranking import behind_files, fitted, rescored
 from openviking.service.breaker import Breaker
 from openviking.service.embedding import Embedding
+from openviking.service.guarded import Guarded
 from openviking.text import estimate_tokens
 
 STAGE: Final = "rerank"
@@ -32,7 +32,7 @@ FAILURES: Final = 2
 FIRST_PAUSE_S: Final = 10.0
 LONGEST_PAUSE_S: Final = 600.0
 
-_log = logging.getLogger(__name__)
+_MODEL: Final = Guarded("rerank", "searches are not reranked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,33 +153,16 @@ class Reranking:
             if self._made is None and not self._closed:
                 self._made = reranker_of(self._settings, self._embedder())
             if self._made is None:
-                raise _unavailable("closed")
+                raise _MODEL.unavailable("closed")
             return self._made
 
     def _asked(self, reranker: Reranker, query: str, documents: Sequence[str]) -> list[float | None]:
-        ticket = self.calls.admit()
-        if ticket is None:
-            outage = self.calls.outage
-            # An error of its own: the other is being raised in another thread, perhaps.
-            raise _unavailable("left alone for a moment") if outage is None else _still(outage.error)
-        try:
+        def scored() -> list[float | None]:
             scores = list(reranker.scores(query, documents, timeout=self._settings.timeout))
             _check_count(scores, documents)
-        except Exception as error:
-            found = error if isinstance(error, OpenVikingError) else _unavailable(repr(error))
-            if found is not error:
-                _log.exception("the rerank model failed")
-            if found.details.get("refused"):
-                # It answers, and another search may well be taken.
-                self.calls.succeeded(ticket)
-            elif self.calls.failed(ticket, found):
-                _log.warning("searches are not reranked: %s", found.message)
-            raise found from error
-        except BaseException:
-            self.calls.withdrawn(ticket)
-            raise
-        self.calls.succeeded(ticket)
-        return scores
+            return scores
+
+        return _MODEL.ask(self.calls, scored)
 
 
 def _told(hit: Hit, one: Ranked) -> Hit:
@@ -199,13 +182,4 @@ def builtin_of(settings: EmbeddingSettings, embedding: Embedding) -> BuiltinEmbe
 
 def _check_count(scores: Sequence[float | None], documents: Sequence[str]) -> None:
     if len(scores) != len(documents):
-        raise _unavailable(f"{len(scores)} scores for {len(documents)} documents")
-
-
-def _unavailable(reason: str) -> UnavailableError:
-    return UnavailableError(f"The rerank model does not answer: {reason}", service="rerank", reason=reason)
-
-
-def _still(error: OpenVikingError) -> UnavailableError:
-    """That the model is not asked because it did not answer a moment ago."""
-    return UnavailableError(error.message, service="rerank", reason="it is left alone for a while")
+        raise _MODEL.unavailable(f"{len(scores)} scores for {len(documents)} documents")
