@@ -70,9 +70,9 @@ def test_every_passage_is_read_as_it_was_indexed(used: SqliteStore, name: str) -
 def test_a_markup_file_is_parsed_once_for_all_its_passages(used: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
-    def counting(name: str, text: str) -> dict[bytes, str]:
+    def counting(name: str, text: str, *, bookkeeping: bool) -> dict[bytes, str]:
         parsed.append(name)
-        return embedded_texts(name, text)
+        return embedded_texts(name, text, bookkeeping=bookkeeping)
 
     monkeypatch.setattr(embedding_module, "embedded_texts", counting)
     put(used, "page.html", FILES["page.html"])
@@ -107,7 +107,7 @@ def test_what_is_not_what_was_indexed_is_not_embedded(used: SqliteStore, monkeyp
     put(used, "guide.md", b"# One\n\nbehind\n")
     texts = PassageTexts()
     assert texts.settle(used, MODEL, [before]) == []
-    monkeypatch.setattr(embedding_module, "embedded_texts", lambda *_: {})
+    monkeypatch.setattr(embedding_module, "embedded_texts", lambda *_, **__: {})
     put(used, "page.html", FILES["page.html"])
     claimed = [one for one in claim(used) if one.node.name == "page.html"]
     assert texts.settle(used, MODEL, claimed) == []
@@ -117,7 +117,7 @@ def test_what_is_not_what_was_indexed_is_not_embedded(used: SqliteStore, monkeyp
 
 
 def test_a_text_that_stays_lost_is_refused(used: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_module, "embedded_texts", lambda *_: {})
+    monkeypatch.setattr(embedding_module, "embedded_texts", lambda *_, **__: {})
     monkeypatch.setattr(embedding_module, "LATER_MS", -LATER_MS)
     put(used, "page.html", b"<p>krill</p>")
     texts = PassageTexts()

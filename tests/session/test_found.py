@@ -83,4 +83,5 @@ def test_passages_of_a_long_message_are_its_words_alone() -> None:
 
 def test_only_what_is_a_conversation_is_read_as_one() -> None:
     assert prepare("messages.jsonl", b'{"name": "x"}\n').kind == "data"
-    assert prepare("memory_diff.json", b'{"parrot": 1}').kind == "data"
+    copied = b'{\n"archive_uri": "viking://user/a/sessions/s/history/archive_001", "parrot": 1}'
+    assert prepare("memory_diff.json", copied).kind == "data", "what somebody brings along is found"

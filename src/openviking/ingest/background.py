@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from openviking.errors import OpenVikingError, UnavailableError
 from openviking.ingest.delivery import Cancelled
-from openviking.ingest.prepare import PREPARED, prepare
+from openviking.ingest.prepare import BOOKKEEPING, PREPARED, prepare
 from openviking.ingest.sidecars import BATCH, render
 from openviking.store.batch import PutFile
 from openviking.store.port import AccountStore
@@ -90,7 +90,8 @@ def _prepare(store: AccountStore, turn: Turn) -> bool:
             _log.warning("%s can't be prepared anew: %s", node.uri, error.message)
             turn.passed_over.add(node.id)
             continue
-        operations.append(PutFile(node.path, prepare(node.name, data, node.hash), mode="replace", base=node.hash))
+        made = prepare(node.name, data, node.hash, bookkeeping=node.kind == BOOKKEEPING)
+        operations.append(PutFile(node.path, made, mode="replace", base=node.hash))
         ids.append(node.id)
         held += len(data)
         if turn.cancelled():

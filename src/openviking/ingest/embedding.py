@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from openviking.errors import OpenVikingError, UnavailableError
 from openviking.index.question import mostly_unspaced
-from openviking.ingest.prepare import content_hash, embedded_text, embedded_texts
+from openviking.ingest.prepare import BOOKKEEPING, content_hash, embedded_text, embedded_texts
 from openviking.model.embedding import EmbeddingModel
 from openviking.providers.embedder import HARMLESS, Embedder, Refused, Unmade, real_numbers
 from openviking.store.port import AccountStore, View
@@ -56,7 +56,7 @@ class PassageTexts:
     def __init__(self) -> None:
         self.away: OpenVikingError | None = None
         self._away: dict[bytes, tuple[int, float]] = {}
-        self._parsed: tuple[bytes, str] | None = None
+        self._parsed: tuple[bytes, str, str] | None = None
         self._texts: dict[bytes, str] = {}
         self._looks: dict[bytes, int] = {}
 
@@ -120,7 +120,7 @@ class PassageTexts:
         node = passage.node
         if node.text_hash is None:
             return None
-        if self._parsed != (node.text_hash, node.name):
+        if self._parsed != (node.text_hash, node.name, node.kind):
             try:
                 with store.read() as view:
                     text = view.text(node)
@@ -128,9 +128,9 @@ class PassageTexts:
                 return error
             except OpenVikingError:
                 return None
-            self._texts = embedded_texts(node.name, text or "")
+            self._texts = embedded_texts(node.name, text or "", bookkeeping=node.kind == BOOKKEEPING)
             kept = len(text or "") <= KEPT_CHARS
-            self._parsed = (node.text_hash, node.name) if kept else None
+            self._parsed = (node.text_hash, node.name, node.kind) if kept else None
         found = self._texts.get(passage.hash)
         if self._parsed is None:
             self._texts = {}

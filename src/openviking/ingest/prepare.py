@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
@@ -29,19 +28,21 @@ PREPARED: Final = analysis.VERSION * 1000 + PARSER_VERSION
 BOOKKEEPING: Final = "bookkeeping"
 """The kind of a file of text that is read but is no record: it tells of OpenViking's own work, not of anybody's world."""
 
-# What a commit writes beside an archive (contract/core.md §3.6).
-_DIFF = re.compile(r'\{\s*"archive_uri": "viking://user/')
-
 _log = logging.getLogger(__name__)
 
 
 def prepare(
-    name: str, data: bytes, digest: bytes | None = None, *, parser: Callable[[str, str], Document] = parse
+    name: str,
+    data: bytes,
+    digest: bytes | None = None,
+    *,
+    parser: Callable[[str, str], Document] = parse,
+    bookkeeping: bool = False,
 ) -> FileContent:
     """The content of a file named ``name``, with everything derived; never raises, whatever the bytes are.
 
     ``digest`` is the SHA-256 of ``data`` where the caller has it. A text that ``parser`` trips over is taken as plain
-    text, which is logged and noted in `FileContent.fault`.
+    text, which is logged and noted in `FileContent.fault`. ``bookkeeping`` is a text of ours that can be read and not found.
     """
     digest = hashlib.sha256(data).digest() if digest is None else digest
     decoded = decode(data)
@@ -53,7 +54,7 @@ def prepare(
     stored = (data, digest) if same else (encoded, hashlib.sha256(encoded).digest())
     # What a memory carries behind its text is nothing to be found by.
     text = visible(text)
-    if _is_bookkeeping(name, text):
+    if bookkeeping:
         wordless = tuple(_stored("", passage) for passage in _one_without_words(text))
         return FileContent(data, digest, *stored, encoding, BOOKKEEPING, "json", "", "", "", wordless, PREPARED)
     try:
@@ -72,10 +73,10 @@ def unindexed(data: bytes, digest: bytes) -> FileContent:
     return FileContent(data, digest, None, None, "", "binary", "", "", "", "", (), PREPARED)
 
 
-def embedded_texts(name: str, text: str) -> dict[bytes, str]:
+def embedded_texts(name: str, text: str, *, bookkeeping: bool = False) -> dict[bytes, str]:
     """What a model reads of each passage of a file with this ``text``, by the passage's content hash."""
     text = visible(text)
-    if _is_bookkeeping(name, text):
+    if bookkeeping:
         return {content_hash("", "", "", ""): ""}
     try:
         return _embedded(parse(name, text), text)
@@ -84,10 +85,6 @@ def embedded_texts(name: str, text: str) -> dict[bytes, str]:
     except Exception:  # noqa: BLE001
         # As `prepare` took it.
         return _embedded(parse_plain(text), text)
-
-
-def _is_bookkeeping(name: str, text: str) -> bool:
-    return name == "memory_diff.json" and _DIFF.match(text) is not None
 
 
 def _one_without_words(text: str) -> tuple[Passage, ...]:

@@ -35,7 +35,8 @@ def as_lines(messages: Sequence[Message]) -> str:
 
 def put(directory: URI, name: str, text: str, *, below: URI | None = None) -> PutFile:
     """The writing of one file of an archive, where ``below`` is given only while that is there."""
-    return PutFile(directory.child(name).path, prepare(name, text.encode()), below=below.path if below else "")
+    content = prepare(name, text.encode(), bookkeeping=name == DIFF)
+    return PutFile(directory.child(name).path, content, below=below.path if below else "")
 
 
 def put_json(directory: URI, name: str, value: dict[str, Any], *, below: URI | None = None) -> PutFile:
