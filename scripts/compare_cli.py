@@ -34,6 +34,7 @@ LOCAL: Final = "about files of this machine: the form is each program's own"
 ABSENT: Final = "neither has it; ours does not look at the arguments before it asks the server"
 EXPLAINED: Final = {
     "version": "each says its own",
+    "add-memory": "ours tells what was learned beside the result",
     "config validate": "ours gives JSON",
     "get": "ours gives JSON",
     "get onto a file": CLIENT_CHECK,

@@ -4,8 +4,9 @@
 
 Without arguments the folder is the package asyncio of the running Python. Each question is put to `find`; then the
 passages of its hits are read, best first, until one holds the answer (a model would notice; here a pattern does). If none
-does, `grep` looks for where the constants that they name are set. The whole files are read in the same order, for comparison. Tokens are estimated as four characters each; what is sent and
-what comes back both count.
+does, `grep` looks for where the constants that they name are set. For comparison, `search` in mode context is asked for
+one block of 400 tokens, then for larger ones until one holds the answer; and the whole files are read in the same order as
+the passages. Tokens are estimated as four characters each; what is sent and what comes back both count.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 HERE = Path(__file__).resolve().parent
 OV = "import sys; from openviking.cli.main import run; sys.argv[0] = 'ov'; run()"
 HITS = 5
+BLOCKS = (400, 800, 1600, 4000)
 
 
 @dataclass
@@ -71,6 +73,15 @@ async def by_lines(agent: Counted, question: str, answer: str) -> str:
     return ""
 
 
+async def by_context(agent: Counted, question: str, answer: str) -> int:
+    """The tokens of the block that answers, asked for together with those that were too small; 0 if none does."""
+    for size in BLOCKS:
+        block = await agent.call("search", query=question, mode="context", max_tokens=size)
+        if re.search(answer, block):
+            return size
+    return 0
+
+
 async def by_files(agent: Counted, question: str, answer: str) -> str:
     """The file that answers, read as a whole like its predecessors."""
     found = await agent.call("find", query=question, limit=HITS, min_score=0.05, level=2)
@@ -100,17 +111,22 @@ async def ask(folder: Path, questions: list[tuple[str, str]], size: int, data: s
         agent = Counted(session)
         print(await agent.call("add_resource", path=str(folder), to="viking://resources/folder"))
         print(f"The folder has about {size // 4:,} tokens, the descriptions of the tools {described:,} (once).\n")
-        print(f"{'lines':>7} {'files':>7}  question → where the answer stands")
-        answered, lines, files = 0, 0, 0
+        print(f"{'lines':>7} {'context':>7} {'files':>7}  question → where the answer stands, the block that has it")
+        answered, in_blocks = 0, 0
+        together = [0, 0, 0]
         for question, answer in questions:
             agent.spent()
             where = await by_lines(agent, question, answer)
-            cost = agent.spent()
+            lines = agent.spent()
+            block = await by_context(agent, question, answer)
+            blocks = agent.spent()
             await by_files(agent, question, answer)
-            whole = agent.spent()
-            answered, lines, files = answered + bool(where), lines + cost, files + whole
-            print(f"{cost:>7,} {whole:>7,}  {question} → {where or 'NOT FOUND'}")
-        print(f"{lines:>7,} {files:>7,}  tokens together; {answered} of {len(questions)} answered")
+            cost = (lines, blocks, agent.spent())
+            together = [one + more for one, more in zip(together, cost, strict=True)]
+            answered, in_blocks = answered + bool(where), in_blocks + bool(block)
+            print(" ".join(f"{one:>7,}" for one in cost), f" {question} → {where or 'NOT FOUND'}, {block or 'NONE'}")
+        told = " ".join(f"{one:>7,}" for one in together)
+        print(f"{told}  tokens together; {answered} of {len(questions)} answered, {in_blocks} by a block of context")
         return answered
 
 

@@ -88,15 +88,16 @@ class PermissionDeniedError(OpenVikingError):
 
 
 class NotFoundError(OpenVikingError):
-    """Nothing of that name; ``details`` has ``type`` and ``resource``."""
+    """Nothing of that name; ``details`` has ``type`` and ``resource``, a ``note`` says more in the message."""
 
     code = "NOT_FOUND"
     status = 404
 
-    def __init__(self, resource: str, kind: str = "file") -> None:
+    def __init__(self, resource: str, kind: str = "file", note: str = "") -> None:
         # No address is that long: what is needs not be given back.
         resource = resource if len(resource) <= LONGEST else f"{resource[:80]}…"
-        super().__init__(f"{kind[:1].upper()}{kind[1:]} not found: {resource}", type=kind, resource=resource)
+        more = f" ({note})" if note else ""
+        super().__init__(f"{kind[:1].upper()}{kind[1:]} not found: {resource}{more}", type=kind, resource=resource)
 
 
 class ConflictError(OpenVikingError):

@@ -252,3 +252,77 @@ def test_an_interrupted_wait_gives_the_job_back(store: SqliteStore, worker: Maki
         worker(a=interrupted).drain(store, 30)
     assert store.jobs.waiting() == {"a": 1}
     assert attempts(store) == 0
+
+
+def test_an_outage_of_the_store_uses_up_no_attempt(
+    store: SqliteStore, worker: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "RETRY_MS", 0)
+    with store._connections.writing() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    def writing(_store: AccountStore, _turn: Turn) -> bool:
+        text = "".join(f"word{number} " for number in range(5_000)).encode()
+        store.apply([PutFile("resources/a.md", prepare("a.md", text))])
+        return False
+
+    one = worker(a=writing)
+    store.jobs.enqueue(NewJob("a", "k", {}))
+    for _ in range(MAX_ATTEMPTS + 2):
+        assert one.work(store, kinds=("a",))
+        assert (attempts(store), store.jobs.failed()) == (0, [])
+    with store._connections.writing() as connection:
+        connection.execute("PRAGMA max_page_count = 1000000")
+    assert one.work(store, kinds=("a",))
+    assert "a" not in store.jobs.waiting()
+    with store.read() as view:
+        assert view.get("resources/a.md") is not None
+
+
+def test_an_outage_that_can_not_even_be_noted_uses_up_no_attempt(
+    store: SqliteStore, worker: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "RETRY_MS", 0)
+    monkeypatch.setattr(worker_module, "LEASE_MS", 0)
+    down = [True] * (MAX_ATTEMPTS + 1)
+
+    def locked(_store: AccountStore, _turn: Turn) -> bool:
+        if down:
+            down.pop()
+            store._connections._writer.execute("PRAGMA query_only = ON")
+            store.apply([PutFile("resources/a.md", prepare("a.md", b"a"))])
+        return False
+
+    one = worker(a=locked)
+    store.jobs.enqueue(NewJob("a", "k", {}))
+    while down:
+        with pytest.raises(UnavailableError, match="can't be written"):
+            one.work(store)
+        store._connections._writer.execute("PRAGMA query_only = OFF")
+    assert one.work(store)
+    assert (store.jobs.waiting(), store.jobs.failed()) == ({}, [])
+
+
+def test_what_can_not_be_given_back_in_an_outage_uses_up_no_attempt(
+    store: SqliteStore, worker: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "RETRY_MS", 0)
+    monkeypatch.setattr(worker_module, "LEASE_MS", 0)
+    done: list[int] = []
+
+    def closing(_store: AccountStore, turn: Turn) -> bool:
+        done.append(turn.attempt)
+        if len(done) <= MAX_ATTEMPTS + 1:
+            store._connections._writer.execute("PRAGMA query_only = ON")
+        return False
+
+    one = worker(a=closing)
+    store.jobs.enqueue(NewJob("a", "k", {}))
+    for _ in range(MAX_ATTEMPTS + 1):
+        with pytest.raises(UnavailableError, match="can't be written"):
+            one.work(store)
+        store._connections._writer.execute("PRAGMA query_only = OFF")
+    assert one.work(store)
+    assert set(done) == {1}
+    assert (store.jobs.waiting(), store.jobs.failed()) == ({}, [])

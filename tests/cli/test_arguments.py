@@ -100,12 +100,13 @@ def test_documented_flags_of_find_are_read() -> None:
         "find", "a b", "-u", "viking://x", "--limit", "3", "-t", "0.5", "-L", "1,2", "--context-type", "memory,skill",
         "--tags", "k=v", "--after", "7d", "--before", "1h", "--read-content", "--explain", "--image", "a.png",
         "--events-time-decay-protection", "7d", "--explain-missing", "viking://y",
+        "--strategy", '{"preset": "late"}',
     )  # fmt: skip
     assert own == {
         "query": "a b", "uri": ("viking://x",), "limit": 3, "threshold": 0.5, "level": [1, 2],
         "context_type": "memory,skill", "tags": "k=v", "after": "7d", "before": "1h", "time_field": None,
         "read_content": True, "explain": True, "image": "a.png", "events_time_decay_protection": "7d",
-        "explain_missing": ("viking://y",),
+        "explain_missing": ("viking://y",), "strategy": {"preset": "late"},
     }  # fmt: skip
 
 
@@ -148,6 +149,14 @@ def test_lists_with_commas() -> None:
         ["search", "x", "--mode", "other"],
         ["search", "x", "--mode", "context", "--uri", "viking://resources"],
         ["search", "x", "--mode", "context", "--read-content"],
+        ["search", "x", "--mode", "context", "--explain-missing", "viking://resources/a"],
+        ["search", "x", "--max-tokens", "100"],
+        ["search", "x", "--exclude-uri", "viking://resources/a"],
+        ["search", "x", "--mode", "context", "--quotas", "events"],
+        ["search", "x", "--mode", "context", "--quotas", "events=many"],
+        ["search", "x", "--mode", "context", "--detail", "events=whole"],
+        ["search", "x", "--mode", "context", "--other-peer-penalty", "much"],
+        ["find", "x", "--strategy", "{"],
         ["--path", "d", "--url", "http://127.0.0.1:9", "ls"],
         ["--url", "", "ls"],
         ["ls", "--sudo"],
@@ -161,6 +170,12 @@ def test_lists_with_commas() -> None:
         ["session", "add-messages", "s", "{}"],
         ["session", "add-messages", "s", "["],
         ["session", "add-message", "s", "--role", "user"],
+        ["session", "used", "s"],
+        ["session", "used", "s", "-u", "viking://resources/a", "--skill-failed"],
+        ["session", "tool-results", "s", "--search", "x"],
+        ["session", "tool-results", "s", "r", "--tool", "x"],
+        ["session", "redact", "s", "m"],
+        ["link", "viking://resources/a"],
         ["add-memory", " "],
         ["add-resource", "d", "--watch-interval", "5"],
         ["add-resource", "http://h/x", "--add-type", "git"],

@@ -79,15 +79,16 @@ def test_an_import_that_is_carried_on_goes_to_the_same_place(
     assert words[3:] == ["add-resource", "--to", f"{ROOT}/a", "--strict", "--tag", "k=v", "--tag", "l=w", str(file)]
 
 
-def test_what_is_remembered_is_kept_and_found_by_its_words(ov: Callable[..., Any]) -> None:
-    gave = ov("add-memory", "Greta prefers the early ferry")
+def test_what_is_remembered_is_kept_learned_and_found(ov: Callable[..., Any]) -> None:
+    gave = ov("add-memory", "I prefer the early ferry.")
     assert (gave.status, gave.out) == (0, "OK\n")
-    session = re.search(r"^kept in session (\S+) and archived; memories are not extracted yet", gave.err)
-    assert session
-    assert ov("wait").status == 0
+    assert re.match(r"kept in session \S+; learned:\n\+ viking://user/", gave.err)
+    assert "/memories/preferences/" in gave.err
     hits = ov("-o", "json", "find", "early ferry").result
-    uris = [one["uri"] for kind in ("memories", "resources", "skills") for one in hits[kind]]
-    assert any(f"/{session[1]}/" in uri for uri in uris)
+    assert any("/memories/" in one["uri"] for one in hits["memories"])
+    later = ov("add-memory", "My boat is called Greta.", "--no-wait")
+    assert later.out == "OK\n"
+    assert " wait" in later.err.splitlines()[-1]
 
 
 def test_a_text_that_begins_with_hyphens_is_no_option(ov: Callable[..., Any]) -> None:

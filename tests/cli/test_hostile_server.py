@@ -17,6 +17,8 @@ pytestmark = pytest.mark.cpu_budget(10)
 COMMANDS = (
     ["ls"], ["tree", "viking://resources"], ["stat", "viking://resources/a"], ["grep", "x"], ["glob", "*"], ["status"],
     ["read", "viking://resources/a"], ["task", "list"], ["session", "list"], ["observer", "queue"], ["add-memory", "x"],
+    ["search", "x", "--mode", "context"], ["session", "archives", "x"], ["session", "context", "x"], ["relations", "viking://resources"],
+    ["session", "tool-results", "x"], ["session", "tool-results", "x", "y"], ["session", "commit", "x", "--wait"],
 )  # fmt: skip
 RESULTS: tuple[Any, ...] = ("text", 7, None, [None, 1], {}, [{}])
 DETAILS: tuple[Any, ...] = (
@@ -94,3 +96,29 @@ def test_a_read_that_came_too_late_needs_no_waiting(call: Callable[..., Any], ur
     told["details"] = {"operation": "wait"}
     answers(504, {"status": "error", "error": told})
     assert "ov --url" in call("--url", url, "wait").err
+
+
+ODD_CONTEXTS: tuple[Any, ...] = (
+    {"entries": 5, "rendered": {"a": 1}, "stats": []}, {"stats": {"degraded": [5], "retrieval_errors": 7}},
+    {"stats": {"tier_counts": [], "used_tokens": "x", "ignored": 5}, "entries": [1]}, {"entries": [], "stats": {"degraded": 3}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("result", ODD_CONTEXTS, ids=repr)
+def test_a_context_of_another_shape_is_a_plain_error(call: Callable[..., Any], url: str, result: Any) -> None:
+    answers(200, {"status": "ok", "result": result})
+    gave = call("--url", url, "search", "x", "--mode", "context")
+    assert (gave.status, "Traceback" in gave.err) == (1, False)
+    assert f"error: What {url} answered is not" in gave.err
+
+
+@pytest.mark.parametrize("asked", [[], ["-o", "json"]], ids=["text", "json"])
+def test_searches_that_failed_are_not_an_empty_block(call: Callable[..., Any], url: str, asked: list[str]) -> None:
+    errors = ["UnavailableError: the store is damaged"]
+    answers(200, {"status": "ok", "result": {"entries": [], "rendered": "", "stats": {"retrieval_errors": errors}}})
+    gave = call(*asked, "--url", url, "search", "x", "--mode", "context")
+    assert (gave.status, gave.out) == (1, "")
+    assert "the store is damaged" in gave.err
+    some = {"entries": [{"uri": "x"}], "rendered": "x", "stats": {"retrieval_errors": errors}}
+    answers(200, {"status": "ok", "result": some})
+    assert call(*asked, "--url", url, "search", "x", "--mode", "context").status == 0

@@ -108,14 +108,29 @@ def test_a_pipe_that_closes_early_ends_the_command_quietly(environment: dict[str
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
-def test_output_that_cannot_be_written_is_a_failure(environment: dict[str, str], data: Path) -> None:
+@pytest.mark.parametrize(
+    "asked", [["ls", "viking://resources/d"], ["search", "penguins", "--mode", "context"], ["-o", "json", "ls"]]
+)
+def test_output_that_cannot_be_written_is_a_failure(environment: dict[str, str], data: Path, asked: list[str]) -> None:
     with FULL.open("wb") as full:
         gave = subprocess.run(
-            command("--path", str(data), "ls", "viking://resources/d"), env=environment, stdout=full, stderr=subprocess.PIPE,
-            check=False, timeout=60,
+            command("--path", str(data), *asked), env=environment, stdout=full, stderr=subprocess.PIPE, check=False,
+            timeout=60,
         )  # fmt: skip
     assert gave.returncode == 1
-    assert gave.stderr.decode() == f"error: cannot write the result: {os.strerror(errno.ENOSPC)}\n"
+    why = f"cannot write the result: {os.strerror(errno.ENOSPC)}"
+    if "json" in asked:
+        assert json.loads(gave.stderr)["error"] == {"code": "RESOURCE_EXHAUSTED", "message": why, "details": {}}
+    else:
+        assert gave.stderr.decode() == f"error: {why}\n"
+
+
+def test_output_that_is_closed_is_nobodys_to_read(environment: dict[str, str], data: Path) -> None:
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command("--path", str(data), "ls")], env=environment,
+        stderr=subprocess.PIPE, check=False, timeout=60,
+    )  # fmt: skip
+    assert (closed.returncode, closed.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,20 @@ COMMANDS = [
     ["session", "get-session-context", "talk"],
     ["session", "list"],
     ["session", "get", "none"],
+    ["session", "used", "talk", "-u", f"{ROOT}/a.md"],
+    ["session", "tool-results", "talk"],
+    ["session", "tool-results", "talk", "none"],
+    ["session", "rollback", "talk", "archive_001"],
+    ["session", "redact", "talk", "none", "-y"],
+    ["session", "extract", "talk"],
+    ["session", "archives", "talk"],
+    ["search", "what do penguins eat", "--mode", "context", "--max-tokens", "200", "--tags", "kind=bird"],
+    ["search", "nothingofthekind", "--mode", "context"],
+    ["search", "krill", "--mode", "context", "--quotas", "odd=1"],
+    ["link", ROOT, "viking://resources", "--reason", "all of it"],
+    ["relations", ROOT],
+    ["unlink", ROOT, "viking://resources"],
+    ["relations", f"{ROOT}/none"],
     ["session", "delete", "talk"],
     ["skills", "validate", "skill"],
     ["skills", "add", "skill", "--wait"],
@@ -358,7 +372,6 @@ def test_what_only_a_server_has_says_so(ov: Callable[..., Any]) -> None:
         ["health"],
         ["observer", "queue"],
         ["admin", "list-accounts"],
-        ["search", "x", "--mode", "context"],
     ):
         gave = ov("-o", "json", *command)
         assert (gave.status, gave.error["code"]) == (1, "UNIMPLEMENTED")

@@ -208,10 +208,10 @@ def test_what_is_left_to_do_is_told_by_status_and_what_came_meanwhile_by_wait(
 
 
 def test_keys_without_effect_are_told_by_status(ov: Callable[..., Any], config: Path) -> None:
-    config.write_text('{"memory": {"provider": "x"}, "embedding": {"dense": {"provider": "none"}}}')
+    config.write_text('{"webfeed": {"provider": "x"}, "embedding": {"dense": {"provider": "none"}}}')
     ov("mkdir", "viking://resources/a", "--config", str(config))
     status = ov("status", "--config", str(config))
-    assert f"warning: {config}: without effect in this version: memory\n" in status.out
+    assert f"warning: {config}: without effect in this version: webfeed\n" in status.out
     assert status.err == ""
 
 

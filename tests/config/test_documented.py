@@ -23,7 +23,8 @@ def default_of(setting: str) -> Any:
     held = {
         "": None, "embedding": defaults.embedding, "circuit_breaker": defaults.embedding.circuit_breaker,
         "retrieval": defaults.retrieval, "server": defaults.server, "uploads": defaults.uploads, "fetch": defaults.fetch, "vlm": defaults.vlm,
-        "query_planner": defaults.query_planner, "rerank": defaults.rerank,
+        "query_planner": defaults.query_planner, "rerank": defaults.rerank, "memory": defaults.memory,
+        "sessions": defaults.sessions,
     }  # fmt: skip
     return getattr(held[section], name)
 

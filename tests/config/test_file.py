@@ -114,7 +114,7 @@ def test_every_key_has_its_place(load: Load) -> None:
         }
     )  # fmt: skip
     assert settings.path.parts[-2:] == ("home", "ov")
-    assert settings.retrieval == RetrievalSettings(dense_weight=0.25, hotness_alpha=0.1)
+    assert settings.retrieval == RetrievalSettings(dense_weight=0.25, hotness_alpha=0.1, recall_rewrite_timeout_s=3.0)
     assert settings.embedding == EmbeddingSettings(
         provider="jina", model="m", model_id="id", api_base="http://localhost/v1", api_key="k", dimension=64, batch_size=7,
         max_concurrent=2, max_retries=0, max_input_tokens=512, timeout=5.0, query_timeout=0.5, query_prefix="q: ",
@@ -149,13 +149,13 @@ def test_documented_sections_of_later_versions_are_accepted(load: Load) -> None:
 def test_what_has_no_effect_is_named(load: Load) -> None:
     told = {
         "rerank": None, "semantic": {"x": 1}, "storage": {"agfs": {}, "vectordb": {"name": "x", "backend": "local"}},
-        "retrieval": {"recall_rewrite_timeout_s": 30, "dense_weight": 0.5},
+        "vlm": {"stream": False}, "retrieval": {"dense_weight": 0.5},
     }  # fmt: skip
     assert load(told).unused == (
         "semantic",
         "storage.agfs",
         "storage.vectordb.name",
-        "retrieval.recall_rewrite_timeout_s",
+        "vlm.stream",
     )
     assert load("{}").unused == ()
 
@@ -237,11 +237,12 @@ def test_a_value_cannot_leave_its_quotes(env: dict[str, str], before: str, after
         ({"zzz": {}}, "unknown key 'zzz'; known here:"),
         (dense(modell="m"), "unknown key 'embedding.dense.modell'; did you mean 'embedding.dense.model'?"),
         ({"embedding": {"model": "m"}}, "unknown key 'embedding.model'; did you mean 'embedding.dense.model'?"),
+        ({"storage": {"path": "/data"}}, "unknown key 'storage.path'; did you mean 'storage.workspace'?"),
         ({"embedding": {"batch_sizes": 3}}, "did you mean 'embedding.dense.batch_size'?"),
         ({"dense_weight": 0.5}, "did you mean 'retrieval.dense_weight'?"),
         ({"auth_mode": "trusted"}, "unknown key 'auth_mode'; did you mean 'server.auth_mode'?"),
         ({"root_api_key": "x"}, "did you mean 'server.root_api_key'?"),
-        ({"storage": {"path": "x"}}, "unknown key 'storage.path'; known here: agfs, skip_process_lock"),
+        ({"storage": {"zzz": "x"}}, "unknown key 'storage.zzz'; known here: agfs, skip_process_lock"),
         ({"storage": {"vectordb": {"sparse": 1}}}, "did you mean 'storage.vectordb.sparse_weight'?"),
         ({"x" * 5000: 1}, "unknown key 'xxxx"),
         ({"embedding": []}, "embedding must be an object in braces, not []"),
@@ -304,7 +305,8 @@ def test_secrets_are_not_shown(load: Load, keys: dict[str, Any]) -> None:
 def test_sections_are_those_of_the_keys() -> None:
     assert set(SECTIONS) == {
         "embedding", "embedding.dense", "embedding.circuit_breaker", "retrieval", "vlm", "query_planner", "rerank", "storage", "storage.vectordb",
-        "server", "server.temp_upload", "fetch", "encryption", "encryption.api_key_hashing",
+        "server", "server.temp_upload", "server.user_config_defaults", "fetch", "memory", "memory.session_auto_commit", "sessions",
+        "server.tool_output_externalization", "encryption", "encryption.api_key_hashing",
     }  # fmt: skip
     assert not UNUSED & SECTIONS
 

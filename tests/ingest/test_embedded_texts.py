@@ -165,9 +165,9 @@ def test_a_model_that_gives_something_else_than_it_says_is_an_error(used: Sqlite
     readable = PassageTexts().settle(used, MODEL, claim(used))
     for odd, said in ((Shorter(), f"not (windows, {DIMENSION})"), (Fewer(), "vectors for")):
         with pytest.raises(UnavailableError) as caught:
-            made_vectors(odd, MODEL, readable, 5.0)
+            made_vectors(used, odd, MODEL, readable, 5.0)
         assert said in caught.value.message
         assert caught.value.details["permanent"] is True
-    made, failed = made_vectors(HashEmbedder(), MODEL, readable, 5.0)
+    made, failed = made_vectors(used, HashEmbedder(), MODEL, readable, 5.0)
     assert failed is None
     assert all(one.vectors is not None for one in made)

@@ -15,6 +15,7 @@ from openviking.model.identity import Identity
 from openviking.service.admin import Admin
 from openviking.service.batch_writing import BatchWriting
 from openviking.service.content import Content
+from openviking.service.context_search import ContextSearch
 from openviking.service.fs import FileSystem
 from openviking.service.imports import Imports
 from openviking.service.observer import Observer
@@ -23,6 +24,7 @@ from openviking.service.resources import Resources
 from openviking.service.search import Search
 from openviking.service.sessions import Sessions
 from openviking.service.skills import Skills
+from openviking.service.stats import Stats
 from openviking.service.system import System
 from openviking.service.tasks import Tasks
 from openviking.service.watches import Watches
@@ -60,8 +62,10 @@ def test_identity_has_no_defaults_but_the_peer() -> None:
         FileSystem,
         Content,
         Search,
+        ContextSearch,
         Sessions,
         Skills,
+        Stats,
         Resources,
         System,
         Admin,

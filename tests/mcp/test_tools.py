@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
 from typing import Any
 
 import pytest
 
 from openviking.mcp import protocol
+from openviking.mcp.finding import _block
 from openviking.mcp.tools import TOOLS, offered
+from openviking.model.hit import Hit
+from openviking.text import estimate_tokens
 
 D = "viking://resources/zoo"
 F = f"{D}/koala.md"
@@ -41,6 +45,37 @@ GOOD: list[tuple[str, dict[str, Any], str]] = [
     ("find", {"query": "zebra"}, r"^No matching context found\.$"),
     ("search", {"query": "koalas leaves", "min_score": 0, "session_id": "s1", "query_expansion": "auto"}, F),
     ("search", {"query": "eucalyptus", "search_type": "keywords", "min_score": 0}, F),
+    ("search", {"query": "koalas leaves", "mode": "context"}, rf'^<memory uri="{F}" type="resources"'),
+    (
+        "search",
+        {
+            "query": "koalas leaves",
+            "mode": "context",
+            "purpose": "coding",
+            "detail": "full",
+            "session_id": "s1",
+            "dedup_turns": 2,
+            "other_peer_penalties": {"events": 0.2},
+            "max_tokens": 8_000,
+            "peer_scope": "actor",
+        },
+        rf'^<memory uri="{F}" type="resources" score="[\d.]+" detail="full">\n# Koala\n.*</memory>$',
+    ),
+    (
+        "search",
+        {"query": "koalas", "mode": "context", "level": 2},
+        r"</memory>\n\nNote: without effect in a context: level$",
+    ),
+    (
+        "search",
+        {"query": "zebra", "mode": "context", "limit": 3},
+        r"^No matching context found\.\n\nNote: nothing relevant",
+    ),
+    (
+        "search",
+        {"query": "koalas", "mode": "context", "exclude_uris": ["viking://resources"]},
+        r"^No matching context found\.",
+    ),
     ("grep", {"uri": D, "pattern": "eucalyptus"}, rf"Found 1 match.*{F}\n  L3: Koalas eat"),
     ("grep", {"uri": D, "pattern": ["EUCA", "sleep"], "case_insensitive": True}, r"L3 \[EUCA\].*L4 \[sleep\]"),
     ("grep", {"uri": D, "pattern": "qqq"}, r"^No matches found"),
@@ -89,8 +124,20 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("find", {"query": "x", "level": [9]}, "INVALID_ARGUMENT"),
     ("find", {"query": "x", "target_uri": "viking://nowhere/x"}, r"INVALID_URI|PERMISSION_DENIED|INVALID_ARGUMENT"),
     ("find", {"query": "x", "min_score": "NaN"}, "INVALID_ARGUMENT"),
-    ("search", {"query": "x", "mode": "context"}, "UNIMPLEMENTED"),
+    ("search", {"query": "x", "mode": "context", "target_uri": D}, "target_uri"),
+    ("search", {"query": "x", "mode": "context", "read_content": True}, "read_content"),
+    ("search", {"query": "x", "mode": "context", "quotas": {"tools": 1}}, "quotas"),
+    ("search", {"query": "x", "mode": "context", "max_tokens": 63}, "INVALID_ARGUMENT"),
+    ("search", {"query": "x", "mode": "context", "detail_by_category": {"foo": "full"}}, "detail"),
+    ("search", {"query": "x", "mode": "context", "exclude_uris": ["x"] * 201}, "INVALID_ARGUMENT"),
+    ("search", {"query": "", "mode": "context"}, "INVALID_ARGUMENT"),
+    ("search", {"query": "x", "mode": "context", "cursor": "5"}, r"cursor requires mode='list'"),
     ("search", {"query": "x", "max_tokens": 100}, r"max_tokens requires mode='context'"),
+    (
+        "search",
+        {"query": "x", "exclude_uris": [F], "rewrite": "auto"},
+        r"exclude_uris, rewrite requires mode='context'",
+    ),
     ("search", {"query": "x", "search_type": "psychic"}, "INVALID_ARGUMENT"),
     ("grep", {"uri": D, "pattern": "("}, "INVALID_ARGUMENT"),
     ("grep", {"uri": D, "pattern": []}, "1 to 20 patterns"),
@@ -130,6 +177,17 @@ async def test_good_arguments(opened: Any) -> None:
         for tool, arguments, expected in GOOD:
             text = await agent.call(tool, **arguments)
             assert re.search(expected, text, re.DOTALL), f"{tool} {arguments}: {text}"
+
+
+async def test_a_block_is_never_larger_than_an_answer_and_says_so(opened: Any) -> None:
+    async with opened() as place, place.agent() as agent:
+        for number in range(8):
+            text = f"# Wombat {number}\n\n" + "".join(f"wombat {number} digs burrow {line}\n" for line in range(1_200))
+            await agent.call("write", uri=f"{D}/wombat{number}.md", content=text, mode="create")
+        asked = {"query": "wombat burrow", "mode": "context", "detail": "full", "quotas": {"resources": 8}}
+        block = await agent.call("search", **asked, max_tokens=32_000)
+        assert estimate_tokens(block) < 8_300
+        assert re.search(r"</memory>\n\nNote: max_tokens was lowered to 8,000", block)
 
 
 async def test_bad_arguments(opened: Any) -> None:
@@ -219,3 +277,21 @@ async def test_a_call_that_says_nothing_shows_signs_of_life(monkeypatch: pytest.
         reporting(done, 3.0, "files")
         await asyncio.wait_for(listener.news.wait(), 10)
     assert listener.heard == [(2.0, 3.0, "files")]
+
+
+async def test_searches_that_failed_are_not_an_empty_block(opened: Any) -> None:
+    async with opened() as place, place.agent() as agent:
+        await agent.call("write", uri="viking://~/memories/preferences/koala.md", content=TEXT, mode="create")
+        asked = {"query": "koala", "mode": "context", "quotas": {"preferences": 1}}
+        assert "koala.md" in await agent.call("search", **asked)
+        with sqlite3.connect(next(place.services.settings.path.rglob("store.db"))) as connection:
+            connection.execute("DELETE FROM contents")
+        connection.close()
+        told = await agent.refused("search", **asked)
+        assert told.startswith("UNAVAILABLE: Nothing was found, and searches failed: ")
+
+
+def test_an_archived_conversation_is_an_event_and_no_document() -> None:
+    archived = "viking://user/u/sessions/s/history/archive_001/messages.jsonl"
+    assert _block(Hit(archived, "resource", 2, 0.36, "")) == f"- [event 36%] {archived}"
+    assert _block(Hit(F, "resource", 2, 0.36, "")) == f"- [resource 36%] {F}"

@@ -64,7 +64,7 @@ def test_it_is_added_to_the_score_of_twenty(embedder: BuiltinEmbedder) -> None:
     found = one.reranked(QUERY + " ?", [*DOCUMENTS, *documents], [0.5, 0.5, 0.5, *own])
     assert found.applied
     assert found.scores[0] > found.scores[1] >= 0.5 * (1 - SHARE)
-    assert found.scores[MOST:] == (0.5,) * (len(found.scores) - MOST)
+    assert max(found.scores[MOST:]) < min(found.scores[:MOST]), "what is not read stays behind"
     # The built-in model reads no Chinese.
     assert one.reranked("渡轮什么时候开", DOCUMENTS, own[:3]).scores == (0.5, 0.5, 0.5)
     one.close()

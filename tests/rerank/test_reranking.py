@@ -103,6 +103,22 @@ def test_a_batch_has_a_limit(reranking: Making, stub: Scripted) -> None:
     assert found.scores[200:] == tuple(own[200:])
 
 
+def test_what_was_not_read_stays_behind_what_was(reranking: Making, stub: Scripted) -> None:
+    """The model's low scores must not bring to the front what the search had behind all that it read."""
+    own = [0.9 - number / 1000 for number in range(300)]
+    documents = [f"ferry {number}" for number in range(300)]
+    stub.behave(Script(scores=[0.05, 0.4, 0.3] + [0.02] * 197))
+    found = reranking().reranked("ferry", documents, own, shown=0.1)
+    assert found.scores[:3] == (0.05, 0.4, 0.3)
+    assert all(0.2999 < score < 0.3 for score in found.scores[200:]), "behind the last that is shown"
+    stub.behave(Script(scores=[0.9, 0.05] + [0.8] * 198))
+    found = reranking().reranked("ferry", documents, own)
+    assert all(score < 0.05 for score in found.scores[200:])
+    stub.behave(Script(scores=[0.05, 0.04] + [0.02] * 198))
+    found = reranking().reranked("ferry", documents, own, shown=0.1)
+    assert found.scores[200:] == tuple(own[200:]), "of those read none is shown: nothing can be behind one"
+
+
 class Failing:
     """A reranker with a fault of its own."""
 

@@ -103,7 +103,7 @@ REASONS: dict[str, tuple[str, dict[str, Any], str, dict[str, Any] | None]] = {
     "time": (EVENT, {"events_time_decay_protection": "1d", "target_uri": [EVENT, f"{PLACE}/herons"]}, "faded", None),
     "rank": (SIX, {"level": 2, "target_uri": f"{PLACE}/herons"}, "below_cut", {"rank": 7, "of": HERONS, "cut": 3}),
     "newest": (f"{PLACE}/herons/29.md", {"query": "", "context_type": "resource", "level": 2, "target_uri": f"{PLACE}/herons"}, "below_cut", {"rank": HERONS, "of": HERONS, "cut": 3}),
-    "walk": (SIX, {"strategy": "hierarchical", "level": 2, "limit": 1}, "not_walked", None),
+    "walk": (SIX, {"strategy": "hierarchical", "level": 2, "limit": 1}, "below_cut", {"of": 21, "cut": 1}),
     "keywords": (f"{PLACE}/other.md", {"call": "search", "search_type": "keywords"}, "no_match", {}),
 }  # fmt: skip
 
@@ -193,10 +193,10 @@ def test_vectors_that_are_to_come(tmp_path: Path) -> None:
 
 
 def test_a_file_without_text(tmp_path: Path) -> None:
-    (tmp_path / "p.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\xff\xfe")
+    (tmp_path / "p.bin").write_bytes(b"\x00\xff\xfe\x00")
     with OpenViking(tmp_path / "data", workers=0) as ov:
-        report = ov.add_resource(tmp_path / "p.png", wait=True)
-        (one,) = ov.find("p", explain_missing=f"{report.root_uri}/p.png").missing or ()
+        report = ov.add_resource(tmp_path / "p.bin", wait=True)
+        (one,) = ov.find("p", explain_missing=f"{report.root_uri}/p.bin").missing or ()
     assert one.reason == "no_text"
 
 

@@ -26,6 +26,9 @@ METHODS = [
     ("list_tool_results", "list_tool_results", ()),
     ("get_tool_result", "get_tool_result", ("r",)),
     ("search_tool_result", "search_tool_result", ("r", "q")),
+    ("extract", "extract_session", ()),
+    ("rollback", "rollback_session", ("archive_001",)),
+    ("redact", "redact_message", ("m",)),
     ("delete", "delete_session", ()),
 ]
 
@@ -36,6 +39,7 @@ def test_a_session_object_makes_the_calls_of_its_id(
 ) -> None:
     session = client.session(session_id="s 1")
     assert server.take() == []
+    server.by_path["/api/v1/sessions/s%201/extract"] = []
     of_session = getattr(session, name)(*args)
     of_client = getattr(client, as_call)("s 1", *args)
     assert of_session == of_client

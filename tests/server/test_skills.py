@@ -71,7 +71,7 @@ def test_a_zip_may_hold_several_skills_and_what_is_refused_is_listed(api: Any, z
     assert any("escaped" in warning for warning in added["warnings"])
     listed = {one["path"]: one["kind"] for one in api.get("skills/one")["files"]}
     assert listed == {
-        "SKILL.md": "definition", "bin": "directory", "bin/run.sh": "auxiliary", "inner": "directory",
+        ".abstract.md": "summary", ".overview.md": "summary", "SKILL.md": "definition", "bin": "directory", "bin/run.sh": "auxiliary", "inner": "directory",
         "inner/SKILL.md": "auxiliary",
     }  # fmt: skip
     assert [one["name"] for one in api.get("skills")["skills"]] == ["one", "two"]
@@ -85,7 +85,8 @@ def test_a_zip_replaces_all_files_and_one_without_a_skill_is_refused(api: Any, z
     second = {"s/SKILL.md": SKILL.format("s", "d"), "s/new.md": "numbat"}
     upload = api.upload(zipped(second), "s.zip")
     assert api.result(api.call("PUT", "skills/s", json={"temp_file_id": upload}))["auxiliary_files"] == 1
-    assert {one["path"] for one in api.get("skills/s")["files"]} == {"SKILL.md", "new.md"}
+    listed = {one["path"] for one in api.get("skills/s")["files"] if one["kind"] != "summary"}
+    assert listed == {"SKILL.md", "new.md"}
     for bad in (zipped({"a.md": "x"}), b"no zip", zipped({"SKILL.md": "---\nname: ../x\n---\n"})):
         status, _ = api.refused("skills", temp_file_id=api.upload(bad, "s.zip"))
         assert status == 400

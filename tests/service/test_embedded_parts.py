@@ -59,7 +59,8 @@ def test_skills(ov: OpenViking, tmp_path: Path) -> None:
     assert ov.add_skill(folder / "two" / "SKILL.md")["name"] == "two"
     assert ov.add_skill({"name": "three", "description": "d", "content": "c"})["name"] == "three"
     assert ov.add_skill(SKILL.format("four"))["name"] == "four"
-    assert {one["path"] for one in ov.get_skill("one")["files"]} == {"SKILL.md", "bin", "bin/run.sh"}
+    listed = {one["path"] for one in ov.get_skill("one")["files"] if one["kind"] != "summary"}
+    assert listed == {"SKILL.md", "bin", "bin/run.sh"}
     assert ov.find_skills("feeding a quokka")["skills"][0]["name"] in {"one", "two", "four"}
     assert ov.validate_skill("no skill")["valid"] is False
     assert ov.update_skill("one", folder / "one")["action"] == "update"
@@ -83,6 +84,17 @@ def test_audit_and_reindex(ov: OpenViking) -> None:
     assert ov.cancel_task(started["task_id"])["status"] == "cancelled"
 
 
+def test_the_task_of_a_commit_is_done_by_who_waits_for_it(ov: OpenViking) -> None:
+    ov.session("talk").add_message("user", "I prefer window seats.")
+    committed = ov.session("talk").commit()
+    task = ov.wait_commit(committed["task_id"], 30)
+    assert task["result"]["memories_extracted"]["preferences"] == 1
+    assert ov.session("talk").rollback("archive_001")["reverted"]
+    other = ov.reindex("viking://resources", wait=False)
+    with pytest.raises(InvalidArgumentError):
+        ov.wait_commit(other["task_id"])
+
+
 async def test_the_same_awaited(place: Path) -> None:
     async with AsyncOpenViking(place, workers=0) as door:
         talk = door.session("talk")
@@ -103,4 +115,4 @@ def test_names_and_arguments_are_those_of_the_sdk(methods: type) -> None:
             both = [argument for argument in ours if argument in theirs]
             assert both == [argument for argument in theirs if argument in ours], name
             extra = set(ours) - set(theirs)
-            assert extra <= {"timeout", "cursor", "skills", "list_only"}, (name, extra)
+            assert extra <= {"timeout", "cursor", "skills", "list_only", "wait"}, (name, extra)

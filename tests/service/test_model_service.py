@@ -313,8 +313,8 @@ def test_the_model_of_a_service_is_none_of_the_builtin_one(tmp_path: Path, place
 
 def test_what_has_no_effect_is_logged_once(tmp_path: Path, place: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "ov.conf"
-    path.write_text('{"memory": {"provider": "x"}, "code": {"x": 1}}')
-    warning = f"{path}: without effect in this version: code, memory"
+    path.write_text('{"oauth": {"provider": "x"}, "code": {"x": 1}}')
+    warning = f"{path}: without effect in this version: code, oauth"
     for _ in range(2):
         with OpenViking(place, config=path, workers=0, embedder="none") as ov:
             assert ov.status()["warnings"] == [warning]

@@ -18,10 +18,11 @@ from openviking.errors import InvalidArgumentError, OpenVikingError, Unavailable
 from openviking.ingest.prepare import prepare
 from openviking.model.hit import FindResult
 from openviking.model.identity import Identity
+from openviking.parse.pictures import MAX_BYTES, format_of
 from openviking.providers.multimodal import FORMS
 from openviking.server.app import create_app
 from openviking.service.authentication import Rules
-from openviking.service.pictures import MAX_BYTES, addresses_of, kind_of
+from openviking.service.pictures import addresses_of
 from openviking.service.services import Services
 from openviking.store.batch import PutFile
 
@@ -244,6 +245,6 @@ def test_pictures_of_this_machine(tmp_path: Path) -> None:
     for wrong in (tmp_path / "none.png", b"text", "\0"):
         with pytest.raises(InvalidArgumentError):
             addresses_of(wrong)
-    assert [kind_of(one) for one in (b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF....WEBPVP8", b"RIFF....WAVE")] == [
+    assert [format_of(one) for one in (b"\xff\xd8\xff\xe0", b"GIF89a", b"RIFF....WEBPVP8", b"RIFF....WAVE")] == [
         "jpeg", "gif", "webp", None
     ]  # fmt: skip

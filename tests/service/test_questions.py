@@ -16,6 +16,7 @@ from openviking import OpenViking
 from openviking.errors import DeadlineExceededError, InvalidArgumentError
 from openviking.model.hit import FindResult
 from openviking.service import embedding as embedding_module
+from openviking.service.question_calls import QUESTIONS_AT_ONCE
 
 ROOT = "viking://resources"
 
@@ -96,7 +97,7 @@ def test_many_questions_at_once_end_in_time(ov: OpenViking, embedder: HashEmbedd
     assert max(took) < 4
     assert all(found.hits and [one.stage for one in found.degraded] == ["vectors"] for found in results)
     # Those that got a turn, and a few that got one at the last moment.
-    assert len(embedder.questions) <= embedding_module.QUESTIONS_AT_ONCE + 8
+    assert len(embedder.questions) <= QUESTIONS_AT_ONCE + 8
     embedder.hang = False
 
 
@@ -135,13 +136,13 @@ def test_questions_whose_calls_hang_keep_no_other_waiting(ov: OpenViking, embedd
     embedder.query = stuck  # type: ignore[method-assign]
     threads = [
         threading.Thread(target=ov.find, args=(f"zorblax {number}",))
-        for number in range(embedding_module.QUESTIONS_AT_ONCE)
+        for number in range(QUESTIONS_AT_ONCE)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert len(asked) == embedding_module.QUESTIONS_AT_ONCE
+    assert len(asked) == QUESTIONS_AT_ONCE
     start = time.monotonic()
     assert ov.find("one more zorblax").degraded
     assert time.monotonic() - start < 1

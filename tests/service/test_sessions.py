@@ -15,7 +15,6 @@ from openviking.errors import (
     InvalidArgumentError,
     NotFoundError,
     PermissionDeniedError,
-    UnimplementedError,
 )
 from openviking.ingest.prepare import prepare
 from openviking.model.identity import Identity
@@ -82,7 +81,7 @@ def test_a_session_is_made_told_about_and_removed(world: Any) -> None:
     assert (len(day), len(clock), len(mark)) == (8, 6, 16)
     assert [one["session_id"] for one in world.sessions.ls(ALICE)] == [own, "plan"]
     assert world.sessions.ls(BOB) == []
-    assert world.sessions.delete(ALICE, "plan") == {"session_id": "plan"}
+    assert world.sessions.delete(ALICE, "plan") == {"session_id": "plan", "memories": []}
     for missing in (world.sessions.get, world.sessions.delete, world.sessions.commit, world.sessions.context):
         with pytest.raises(NotFoundError) as caught:
             missing(ALICE, "plan")
@@ -196,7 +195,8 @@ def test_a_commit_moves_the_messages_and_its_task_describes_them(world: Any) -> 
     world.work()
     task = world.tasks.get(ALICE, done["task_id"])
     assert (task["task_type"], task["status"], task["resource_id"]) == ("session_commit", "completed", "s")
-    assert task["result"]["extraction"]["status"] == "skipped"
+    assert task["result"]["extraction"]["way"] == "statements"
+    assert task["result"]["memories_extracted"] == {"events": 1}
     archive = world.sessions.archive(ALICE, "s", "archive_001")
     assert texts(archive["messages"])[9] == "I saw 9 penguins on the ice today."
     assert archive["abstract"] == "Conversation of 10 messages: I saw 0 penguins on the ice today."
@@ -331,12 +331,13 @@ def test_the_files_of_a_session_can_be_read_where_the_contract_says(world: Any) 
     assert json.loads(read("history/archive_001/messages.jsonl"))["parts"][0]["text"] == "old zebra"
     assert json.loads(read("history/archive_001/.meta.json"))["message_count"] == 1
     diff = json.loads(read("history/archive_001/memory_diff.json"))
-    assert (diff["summary"]["total_adds"], diff["archive_uri"]) == (0, f"{HOME}/s/history/archive_001")
+    assert (diff["summary"]["total_adds"], diff["archive_uri"]) == (1, f"{HOME}/s/history/archive_001")
     assert read("history/archive_001/.done") == ""
     # An archive is searchable by its owner; what is in no file yet is not, in any of the ways to look for it.
-    hits = [hit.uri for hit in world.search.find(ALICE, "zebra", level=2)]
+    hits = [hit.uri for hit in world.search.find(ALICE, "zebra", level=2) if "/memories/events/" not in hit.uri]
     assert hits == [f"{HOME}/s/history/archive_001/messages.jsonl"]
-    assert world.search.grep(ALICE, HOME, "zebra").total == 1
+    grepped = world.search.grep(ALICE, HOME, "zebra").matches
+    assert [one.uri for one in grepped if not one.uri.endswith("/memory_diff.json")] == hits
     assert [hit.uri for hit in world.search.find(BOB, "zebra")] == []
     for name in ("messages.jsonl", ".meta.json", "history/archive_001/messages.jsonl"):
         with pytest.raises(PermissionDeniedError):
@@ -409,14 +410,6 @@ def test_what_was_used_is_counted_by_call(world: Any) -> None:
             used(ALICE, "s", **bad)
     with pytest.raises(NotFoundError):
         used(ALICE, "none")
-
-
-def test_extraction_is_refused_and_not_pretended(world: Any) -> None:
-    with pytest.raises(NotFoundError):
-        world.sessions.extract(ALICE, "s")
-    world.sessions.create(ALICE, "s")
-    with pytest.raises(UnimplementedError):
-        world.sessions.extract(ALICE, "s")
 
 
 def test_a_session_is_there_for_another_process_and_after_a_restart(world: Any, place: Path) -> None:

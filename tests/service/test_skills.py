@@ -66,7 +66,9 @@ def test_an_object_becomes_a_skill_that_is_found_and_shown(world: Any) -> None:
     shown = world.skills.show(ALICE, "greet")
     assert shown["abstract"] == "greet: Greets people politely"
     assert "say hello" in shown["content"]
-    assert [(file["path"], file["kind"]) for file in shown["files"]] == [("SKILL.md", "definition")]
+    assert [(file["path"], file["kind"]) for file in shown["files"]] == [
+        (".abstract.md", "summary"), (".overview.md", "summary"), ("SKILL.md", "definition"),
+    ]  # fmt: skip
     assert world.skills.ls(BOB)["skills"] == []
     with pytest.raises(NotFoundError):
         world.skills.show(BOB, "greet")
@@ -86,14 +88,14 @@ def test_a_tool_of_mcp_becomes_a_skill(world: Any) -> None:
 
 
 def test_the_text_of_a_file_is_kept_as_it_is(world: Any) -> None:
-    said = "\ufeff---\r\nname: pdf\r\ndescription: Reads PDF\r\ntags: [doc, pdf]\r\nallowed-tools: Bash, Read\r\nextra: {a: 1}\r\n---\r\nbody\r\n"
+    said = "\ufeff---\r\nname: pdf\r\ndescription: Reads PDF\r\ntags: [doc, pdf]\r\nallowed-tools: Bash(git add:*), Read\r\nextra: {a: 1}\r\n---\r\nbody\r\n"
     world.skills.add(ALICE, said, target_uri=SHARED, source_metadata={"repo": "x"})
     shown = world.skills.show(BOB, "pdf", include_integrity=True, include_source=True)
     assert (shown["content"], shown["uri"]) == (said, f"{SHARED}/pdf")
-    assert (shown["tags"], shown["allowed_tools"]) == (["doc", "pdf"], ["Bash", "Read"])
-    assert shown["abstract"] == "pdf: Reads PDF. Tags: doc, pdf. Tools: Bash, Read."
-    assert shown["content_sha256"] == hashlib.sha256(said.encode()).hexdigest() == shown["files"][0]["sha256"]
-    assert (shown["source"], len(shown["files"]), len(shown["revision"])) == ({"repo": "x"}, 1, 64)
+    assert (shown["tags"], shown["allowed_tools"]) == (["doc", "pdf"], ["Bash(git add:*)", "Read"])
+    assert shown["abstract"] == "pdf: Reads PDF. Tags: doc, pdf. Tools: Bash(git add:*), Read."
+    assert shown["content_sha256"] == hashlib.sha256(said.encode()).hexdigest() == shown["files"][2]["sha256"]
+    assert (shown["source"], len(shown["files"]), len(shown["revision"])) == ({"repo": "x"}, 3, 64)
 
 
 @pytest.mark.parametrize(

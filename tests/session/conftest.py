@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,21 @@ def open_desk(place: Path) -> Iterator[Callable[[], Desk]]:
     yield opening
     for desk in opened:
         desk.close()
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], None]:
+    """Waits for a condition."""
+
+    def waiting(condition: Callable[[], object]) -> None:
+        look = threading.Event()
+        for _ in range(3_000):
+            if condition():
+                return
+            look.wait(0.02)
+        pytest.fail("what was waited for did not come")
+
+    return waiting
 
 
 @pytest.fixture

@@ -48,3 +48,19 @@ def test_one_whose_messages_were_removed_before(desk: Any) -> None:
     desk.work()
     assert desk.tasks.get(ALICE, done["task_id"])["status"] == "failed"
     assert failed(desk) == 1
+
+
+def test_a_redaction_describes_no_archive_that_was_not_described(desk: Any) -> None:
+    desk.sessions.create(ALICE, "s", memory_policy={"working_memory": {"enabled": False}})
+    for number, name in enumerate(("cancelled", "described"), start=1):
+        desk.say("s", name, id=name)
+        desk.say("s", "what stays")
+        done = desk.sessions.commit(ALICE, "s")
+        if name == "cancelled":
+            desk.tasks.cancel(ALICE, done["task_id"])
+        desk.work()
+        assert desk.sessions.redact(ALICE, "s", name)["place"] == f"archive_{number:03d}"
+        archive = desk.store.sessions.archive("user/alice/sessions/s", number)
+        assert (bool(archive.abstract), archive.overview) == (name == "described", "")
+        assert name not in archive.abstract
+    assert failed(desk) == 1

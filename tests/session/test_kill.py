@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
+from tests.stubs.killed import talk_until_killed
 
 from .conftest import ALICE, Desk
 
 PROGRAM = Path(__file__).with_name("session_process.py")
-SOURCES = Path(__file__).resolve().parents[2] / "src"
-
-
-def talk_until_killed(place: Path, first: int, lines: int) -> int:
-    """Let a process talk for ``lines`` answers and a moment, then kill it; the last message that it acknowledged."""
-    process = subprocess.Popen(
-        [sys.executable, str(PROGRAM), str(place), str(first)],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
-    )
-    assert process.stdout
-    told = [process.stdout.readline() for _ in range(lines)]
-    process.send_signal(signal.SIGKILL)
-    told += process.stdout.readlines()
-    process.stdout.close()
-    process.wait()
-    return max(int(line.split()[1]) for line in told if line.startswith(b"said") and line.endswith(b"\n"))
 
 
 def everything(desk: Desk) -> list[str]:
@@ -48,7 +28,7 @@ def test_a_killed_commit_neither_loses_nor_doubles_a_message(place: Path, open_d
     chance = Random(7)
     first = 0
     for _ in range(5):
-        last = talk_until_killed(place, first, chance.randrange(3, 14))
+        last = talk_until_killed(PROGRAM, place, first, chance.randrange(3, 14), "said")
         desk = open_desk()
         found = everything(desk)
         # What was under way when the process was killed may have come to its end.

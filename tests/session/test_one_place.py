@@ -98,3 +98,14 @@ def test_commits_at_once_share_nothing_and_lose_nothing(desk: Desk) -> None:
     assert found[:30] == [f"text {number}" for number in range(30)]
     assert answers.count("accepted") == state["commit_count"]
     assert set(answers) <= {"accepted", "skipped"}
+
+
+def test_who_redacts_what_a_commit_left_takes_nothing_from_what_is_pending(desk: Desk) -> None:
+    desk.say("s", "w" * 400, id="left")
+    desk.say("s", "word" * 5, id="pending")
+    desk.sessions.commit(ALICE, "s", keep_recent_count=2)
+    desk.sessions.commit(ALICE, "s", keep_recent_count=1)
+    desk.say("s", "word" * 7, id="new")
+    for message, tokens in (("pending", 7), ("new", 0)):
+        desk.sessions.redact(ALICE, "s", message)
+        assert desk.sessions.get(ALICE, "s")["pending_tokens"] == tokens

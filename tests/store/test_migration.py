@@ -23,11 +23,12 @@ MODEL = EmbeddingModel("m", 4, 512, "", "", "cls", 0.3, 0.9, multilingual=False)
 DEFAULTS = Connections.__init__.__kwdefaults__ or {}
 
 BEFORE_VECTORS = """
+DROP TRIGGER pictures_gone; DROP TABLE pictures; DROP INDEX nodes_pictures;
 DROP TABLE models; DROP TABLE vectors; DROP TABLE pending; DROP TABLE loose; DROP INDEX passages_hash;
 DROP TRIGGER watches_end; DROP TABLE watches; ALTER TABLE sources DROP COLUMN state; ALTER TABLE nodes DROP COLUMN active_count;
 DROP TRIGGER tasks_run; DROP TRIGGER tasks_wait; DROP TRIGGER tasks_fail; DROP TRIGGER tasks_end; DROP TABLE tasks;
 DROP TABLE sessions; DROP TABLE session_messages; DROP TABLE session_client_ids; DROP TABLE session_archives;
-DROP TABLE session_tool_results; DROP TABLE session_uses;
+DROP TABLE session_tool_results; DROP TABLE session_uses; DROP TABLE overwriting; DROP TABLE redactions;
 DELETE FROM meta WHERE name = 'scan'; PRAGMA user_version = 1;
 """
 

@@ -36,7 +36,8 @@ class Script:
 
     ``status`` other than 200 is an error. ``reply`` is the text of chat answers, ``scores`` are those of rerank answers
     (None: no number; shorter than the documents: the rest is left out). ``body`` is sent as it is. ``after`` requests are
-    answered well before.
+    answered well before. A request that shows a picture with the words ``poison`` makes it fail (500), with ``refuse`` it is
+    refused (400).
     """
 
     mood: str = "well"
@@ -49,6 +50,8 @@ class Script:
     indices: Sequence[int] | None = None
     body: str = ""
     after: int = 0
+    poison: str = ""
+    refuse: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,12 @@ class Asked:
     @property
     def prompt(self) -> str:
         """The messages of a chat request, one after the other."""
-        return "\n\n".join(message["content"] for message in self.body.get("messages", []))
+        return "\n\n".join(_told(message["content"]) for message in self.body.get("messages", []))
+
+    @property
+    def shown(self) -> str:
+        """The words in the pictures of a request, "" if it has none."""
+        return " ".join(_shown(self.body))
 
 
 class Scripted:
@@ -142,6 +150,10 @@ class Scripted:
     @staticmethod
     def answer(call: Asked, script: Script) -> tuple[int, bytes]:
         """Status and body."""
+        if script.poison and script.poison in call.shown:
+            return 500, b'{"error": {"message": "an input makes the model crash"}}'
+        if script.refuse and script.refuse in call.shown:
+            return 400, b'{"error": {"message": "this picture is not acceptable"}}'
         if script.status != 200:
             return script.status, json.dumps({"error": {"message": script.message}}).encode()
         if script.body:
@@ -155,10 +167,23 @@ class Scripted:
 
 
 def _completion(call: Asked, script: Script) -> dict[str, Any]:
-    text = script.reply or _plan(call.body["messages"][-1]["content"])
+    said = call.body["messages"][-1]["content"]
+    text = script.reply or (f"A picture that shows {call.shown}." if isinstance(said, list) else _plan(said))
     message = {"role": "assistant", "content": text}
     usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
     return {"object": "chat.completion", "choices": [{"index": 0, "message": message}], "usage": usage}
+
+
+def _told(content: Any) -> str:
+    return content if isinstance(content, str) else " ".join(str(part.get("text", "")) for part in content)
+
+
+def _shown(told: Any) -> list[str]:
+    """The words of the pictures anywhere in a body."""
+    if isinstance(told, str) and told.startswith("data:image/"):
+        return [_said({"image": told})]
+    parts = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+    return [word for part in parts for word in _shown(part)]
 
 
 def _plan(said: str) -> str:

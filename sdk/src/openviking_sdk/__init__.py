@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from openviking_sdk.actor_peer import use_actor_peer as use_actor_peer
     from openviking_sdk.async_client import AsyncHTTPClient as AsyncHTTPClient
     from openviking_sdk.async_methods.session import AsyncSession as AsyncSession
+    from openviking_sdk.context import ContextEntry as ContextEntry
+    from openviking_sdk.context import ContextResult as ContextResult
+    from openviking_sdk.context import ContextStats as ContextStats
     from openviking_sdk.errors import OpenVikingError as OpenVikingError
     from openviking_sdk.parts import ContextPart as ContextPart
     from openviking_sdk.parts import ImagePart as ImagePart
@@ -33,7 +36,10 @@ __version__ = VERSION
 _PLACES = {
     "AsyncHTTPClient": "async_client",
     "AsyncSession": "async_methods.session",
+    "ContextEntry": "context",
     "ContextPart": "parts",
+    "ContextResult": "context",
+    "ContextStats": "context",
     "ImagePart": "parts",
     "OpenVikingError": "errors",
     "Part": "parts",
@@ -47,7 +53,10 @@ _PLACES = {
 __all__ = [
     "AsyncHTTPClient",
     "AsyncSession",
+    "ContextEntry",
     "ContextPart",
+    "ContextResult",
+    "ContextStats",
     "ImagePart",
     "OpenVikingError",
     "Part",

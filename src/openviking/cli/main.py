@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from openviking.cli.options import Invocation
 
 
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What a system says where there is no room for what is written."""
+
+
 def run() -> None:
     """Run the command that the arguments of this process name, and exit with its status."""
     raise SystemExit(main(sys.argv[1:]))
@@ -24,6 +29,9 @@ def run() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command that ``arguments`` name; the exit status."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed: nobody wants to read it
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to die
@@ -52,8 +60,6 @@ def _version() -> int:
 
 
 def _call(arguments: Sequence[str]) -> int:
-    import traceback
-
     import click
 
     from openviking.cli import failures
@@ -70,6 +76,7 @@ def _call(arguments: Sequence[str]) -> int:
     try:
         with program.make_context("ov", list(arguments), obj=invocation) as context:
             program.invoke(context)
+        sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:
@@ -96,16 +103,31 @@ def _call(arguments: Sequence[str]) -> int:
         return failures.EXIT_USAGE
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001 - the edge: a fault must not show as a traceback
-        if invocation.verbose:
-            traceback.print_exc()
-        told = f"{type(error).__name__}: {error}"
-        if invocation.asked:
-            # Nothing of it was checked but that it is an answer.
-            told = f"What {invocation.asked} answered is not what is right there ({told})"
-        failures.report(invocation, "INTERNAL", told, hints=["-v shows where it happened"])
+    except OSError as error:
+        if error.errno not in FULL:
+            return _failed(invocation, error)
+        _forget_output()
+        failures.report(invocation, "RESOURCE_EXHAUSTED", f"cannot write the result: {error.strerror}")
         return failures.EXIT_FAILURE
+    except Exception as error:  # noqa: BLE001 - the edge: a fault must not show as a traceback
+        return _failed(invocation, error)
     return 0
+
+
+def _failed(invocation: Invocation, error: Exception) -> int:
+    """Say that something went wrong which nobody foresaw."""
+    import traceback
+
+    from openviking.cli import failures
+
+    if invocation.verbose:
+        traceback.print_exception(error)
+    told = f"{type(error).__name__}: {error}"
+    if invocation.asked:
+        # Nothing of it was checked but that it is an answer.
+        told = f"What {invocation.asked} answered is not what is right there ({told})"
+    failures.report(invocation, "INTERNAL", told, hints=["-v shows where it happened"])
+    return failures.EXIT_FAILURE
 
 
 def _default_output(invocation: Invocation) -> str:

@@ -10,7 +10,7 @@ from openviking.cli.answers import found, glob_matches, grep_matches
 from openviking.errors import InvalidURIError
 from openviking.model.listing import Listing
 from openviking.uri import SCHEME
-from openviking_sdk.calls import admin, content, fs, observer, sessions, system, tasks
+from openviking_sdk.calls import admin, content, fs, observer, system, tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,11 @@ class Remote:
     def search(self, query: str, target_uri: str | Sequence[str] = "", **options: Any) -> Any:
         """The hits of a search."""
         return found(self.client.search(query, target_uri=_typed(target_uri), **options))
+
+    def search_context(self, query: str, *, exclude_uris: Sequence[str] | None = None, **options: Any) -> Any:
+        """A block of context for a prompt."""
+        excluded = None if exclude_uris is None else _typed(exclude_uris)
+        return self.client.search_context(query, exclude_uris=excluded, **options)
 
     def grep(self, uri: str, pattern: str, *, exclude_uri: str | None = None, **options: Any) -> Any:
         """`OpenViking.grep`."""
@@ -130,6 +135,20 @@ class Remote:
         """What was, or would be, indexed anew."""
         return self.client.reindex(_typed(uri), **options)
 
+    # Links
+
+    def relations(self, uri: str) -> Any:
+        """`OpenViking.relations`."""
+        return self.client.relations(_typed(uri))
+
+    def link(self, from_uri: str, uris: Sequence[str], reason: str = "") -> Any:
+        """`OpenViking.link`."""
+        return self.client.link(_typed(from_uri), _typed(uris), reason)
+
+    def unlink(self, from_uri: str, uri: str) -> Any:
+        """`OpenViking.unlink`."""
+        return self.client.unlink(_typed(from_uri), _typed(uri))
+
     # State
 
     def wait_processed(self, timeout: float | None = None, **_: Any) -> Any:
@@ -155,10 +174,6 @@ class Remote:
     def admin_list_users(self, account_id: str, limit: int, name: str | None, role: Any) -> Listing:
         """The users of an account."""
         return self._listing(admin.admin_list_users(account_id, limit, name, role))
-
-    def delete_session(self, session_id: str) -> Any:
-        """Remove a session."""
-        return self.result(sessions.delete_session(session_id))
 
 
 def _typed(uri: Any) -> Any:

@@ -16,9 +16,11 @@ from openviking.config.settings import (
     ChatSettings,
     EmbeddingSettings,
     FetchSettings,
+    MemorySettings,
     RerankSettings,
     RetrievalSettings,
     ServerSettings,
+    SessionSettings,
     Settings,
     UploadSettings,
 )
@@ -35,6 +37,8 @@ MAX_BYTES: Final = 1_000_000
 
 _STRING_OR_REST = re.compile(r'"(?:[^"\\]|\\.)*"|[^"]+|"', re.DOTALL)
 _REFERENCE = re.compile(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))")
+_MEANT: Final = {"storage.path": "storage.workspace", "storage.directory": "storage.workspace"}
+"""Keys that others call otherwise."""
 
 
 def load_settings(
@@ -81,6 +85,8 @@ class _Reader:
             "vlm": {},
             "query_planner": {},
             "rerank": {},
+            "memory": {},
+            "sessions": {},
         }
         for setting, value in self._walk(self._parsed(env), ""):
             section, _, name = setting.rpartition(".")
@@ -94,6 +100,8 @@ class _Reader:
             vlm=ChatSettings(**held["vlm"]),
             query_planner=ChatSettings(**held["query_planner"]),
             rerank=RerankSettings(**held["rerank"]),
+            memory=MemorySettings(**held["memory"]),
+            sessions=SessionSettings(**held["sessions"]),
             server=ServerSettings(**held["server"]),
             uploads=UploadSettings(**held["uploads"]),
             fetch=FetchSettings(**held["fetch"]),
@@ -203,6 +211,7 @@ class _Reader:
         if not meant and (far := difflib.get_close_matches(name[:80], anywhere, 1, cutoff=0.8)):
             meant = anywhere[far[0]]
         path = f"{section}.{name}" if section else name
+        meant = _MEANT.get(path, meant)
         known = f"did you mean {meant!r}?" if meant else f"known here: {', '.join(sorted(siblings))}"
         self._fail(f"has an unknown key {quoted(path)}; {known}", key=path[:200])
 

@@ -128,6 +128,14 @@ def _flag(value: Any) -> bool:
     return value
 
 
+def _floor(value: Any) -> bool | float:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, int | float) or not 0 < value < 1:
+        raise ValueError("true, false, or a number between 0 and 1")
+    return float(value)
+
+
 def _never(why: str) -> Check:
     """A switch that can only be off."""
 
@@ -293,8 +301,11 @@ KEYS: Final[Mapping[str, Key]] = {
     "retrieval.directory_dominance_ratio": Key(_ratio, "retrieval.directory_dominance_ratio"),
     "retrieval.enable_intent": Key(_flag, "retrieval.enable_intent"),
     "retrieval.recall_intent_timeout_s": Key(_number(0.05, 3600), "retrieval.recall_intent_timeout_s"),
-    "retrieval.recall_rewrite_timeout_s": _unused(_number(0, 3600)),
+    "retrieval.recall_rewrite_timeout_s": Key(_number(0.05, 3600), "retrieval.recall_rewrite_timeout_s"),
+    "retrieval.context_passages": Key(_flag, "retrieval.context_passages"),
+    "retrieval.context_floor": Key(_floor, "retrieval.context_floor"),
     **_chat("vlm"),
+    "vlm.describe_images": Key(_flag, "vlm.describe_images"),
     **_chat("query_planner"),
     "rerank.provider": Key(_service, "rerank.provider"),
     "rerank.model": Key(_no_blank, "rerank.model"),
@@ -310,6 +321,19 @@ KEYS: Final[Mapping[str, Key]] = {
     "rerank.threshold": Key(_number(0, 1), "rerank.threshold"),
     "rerank.max_input_tokens": Key(_window, "rerank.max_input_tokens"),
     "rerank.extra_headers": Key(_headers, "rerank.extra_headers", secret=True),
+    "memory.extraction_enabled": Key(_flag, "memory.extraction_enabled"),
+    "memory.prefetch_search_topn": Key(_whole(0, 20), "memory.prefetch_search_topn"),
+    "memory.extraction_timeout": Key(_number(0.05, 3600), "memory.extraction_timeout"),
+    "memory.session_skill_extraction_enabled": _unused(_flag),
+    "memory.link_enabled": _unused(_flag),
+    "memory.custom_templates_dir": _unused(_text),
+    "memory.version": _unused(lambda value: value),
+    "memory.session_auto_commit.default_enabled": Key(_flag, "sessions.auto_commit"),
+    "memory.session_auto_commit.idle_enabled": Key(_flag, "sessions.idle_commit"),
+    "memory.session_auto_commit.check_interval_seconds": Key(_number(0.05, 86_400), "sessions.idle_interval"),
+    "memory.session_auto_commit.scan_batch_size": Key(_whole(1, 1_000), "sessions.idle_batch"),
+    "memory.session_auto_commit.scan_batch_pause_seconds": Key(_number(0, 3600), "sessions.idle_pause"),
+    "sessions.scrub_secrets": Key(_flag, "sessions.scrub_secrets"),
     "storage.workspace": Key(_no_blank, "path"),
     "storage.skip_process_lock": _unused(_flag),
     "storage.agfs": _unused(_object),
@@ -345,9 +369,22 @@ KEYS: Final[Mapping[str, Key]] = {
     "server.temp_upload.ttl_seconds": Key(_whole(60, 30 * 86_400), "uploads.ttl_seconds"),
     "server.temp_upload.max_waiting": Key(_whole(1, 1_000_000), "uploads.max_waiting"),
     "server.temp_upload.max_waiting_bytes": Key(_whole(1, 2**50), "uploads.max_waiting_bytes"),
-    "server.user_config_defaults": Key(_object),
+    "server.user_config_defaults.add_targets": Key(_object),
+    "server.user_config_defaults.memory_policy": Key(_object, "memory.policy"),
     "server.agent_evolution": Key(_object),
-    "server.tool_output_externalization": Key(_object),
+    "server.tool_output_externalization.enabled": Key(_flag, "sessions.tool_outputs_beside"),
+    "server.tool_output_externalization.threshold_chars": Key(_whole(1, 10_000_000), "sessions.tool_output_chars"),
+    "server.tool_output_externalization.preview_chars": Key(_whole(0, 1_000_000), "sessions.tool_preview_chars"),
+    "server.tool_output_externalization.assistant_turn_inline_budget_chars": Key(
+        _whole(0, 100_000_000), "sessions.turn_output_chars"
+    ),
+    "server.tool_output_externalization.assistant_turn_preview_budget_chars": Key(
+        _whole(0, 100_000_000), "sessions.turn_preview_chars"
+    ),
+    "server.tool_output_externalization.min_preview_chars": Key(_whole(0, 1_000_000), "sessions.least_preview_chars"),
+    "server.tool_output_externalization.failure_mode": Key(
+        _one_of("preserve_raw", meaning=", the only one: whole outputs are stored with their message, or nothing is")
+    ),
     "server.observability": Key(_object),
     "server.api_key_watch_enabled": Key(_flag),
     "server.api_key_watch_interval_seconds": Key(_number(1, 86_400)),
@@ -378,7 +415,7 @@ SECTIONS: Final = frozenset(path.rsplit(".", depth)[0] for path in KEYS for dept
 """The sections themselves, such as ``embedding`` and ``embedding.dense``."""
 
 UNUSED: Final = frozenset(
-    """grep memory git oauth log semantic
+    """grep git oauth log semantic
     queue_workers reindex pdf code image audio video markdown excel html text directory feishu webfeed parser_api
     connector prompts telemetry ingest auto_generate_l0 auto_generate_l1
     default_search_mode default_search_limit output_language_override language_fallback""".split()

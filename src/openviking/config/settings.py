@@ -73,7 +73,9 @@ class RetrievalSettings:
     an exact name (`openviking.index.fusion.fusion`).
 
     With ``enable_intent`` a chat model plans the queries of a search in a session, within ``recall_intent_timeout_s``
-    seconds; then the query itself is searched for.
+    seconds; then the query itself is searched for. It digests a block of context within ``recall_rewrite_timeout_s``.
+    ``context_passages`` lets a context tell long texts by the lines that answer the question. ``context_floor`` True leaves
+    out of a context what is too weak to be relevant (`openviking.context.relevance`), a number what does not score it.
 
     ``strategy`` ``hierarchical`` walks through directories, by the numbers of its ``preset`` (``classic``, ``late``), each
     of which another value here replaces (`openviking.retrieve.hierarchical.parameters.Parameters`).
@@ -82,6 +84,9 @@ class RetrievalSettings:
     dense_weight: float | None = None
     enable_intent: bool = True
     recall_intent_timeout_s: float = 5.0
+    recall_rewrite_timeout_s: float = 30.0
+    context_passages: bool = True
+    context_floor: bool | float = True
     strategy: str = "global"
     preset: str | None = None
     score_propagation_alpha: float | None = None
@@ -102,13 +107,14 @@ class ChatSettings:
     ``provider`` names a service that speaks the OpenAI protocol, "" means ``openai``. At most ``max_concurrent`` calls run
     at once, ``timeout`` seconds each, and one that fails is repeated up to ``max_retries`` times within the time that its
     caller has. ``max_tokens`` 0 leaves the length of an answer to the service. ``extra_request_body`` is sent with each
-    call. What may hold a secret is not in the ``repr``.
+    call. ``describe_images`` has ``vlm`` say what stored pictures show. What may hold a secret is not in the ``repr``.
     """
 
     provider: str = ""
     model: str = ""
     api_base: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
+    describe_images: bool = True
     temperature: float = 0.0
     timeout: float = 600.0
     max_retries: int = 3
@@ -142,6 +148,50 @@ class RerankSettings:
     threshold: float | None = None
     max_input_tokens: int = 0
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """What commits learn from conversations (``memory`` of ov.conf; `openviking.session.memories`).
+
+    Without ``extraction_enabled`` they archive, and learn nothing. The chat model ``vlm`` is shown up to
+    ``prefetch_search_topn`` memories that may already say it for each part of a conversation, and has
+    ``extraction_timeout`` seconds for its answer. ``policy`` is the memory policy of sessions that say none
+    (``server.user_config_defaults.memory_policy``).
+    """
+
+    extraction_enabled: bool = True
+    prefetch_search_topn: int = 5
+    extraction_timeout: float = 120.0
+    policy: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How conversations are kept (``sessions``, ``memory.session_auto_commit``, ``server.tool_output_externalization``).
+
+    ``scrub_secrets`` masks keys, tokens and passwords in what is said before it is stored. Sessions that say nothing of
+    an auto-commit policy have the default one with ``auto_commit``. ``idle_commit`` commits sessions whose policy has an
+    idle time when that is over: the clock is looked at every ``idle_interval`` seconds at least, ``idle_batch`` sessions
+    at a time, with ``idle_pause`` seconds between two batches.
+
+    A tool's output of more than ``tool_output_chars`` characters is kept beside its message, which shows
+    ``tool_preview_chars`` of it; so are further ones of a turn whose outputs have ``turn_output_chars`` together. Of a
+    turn ``turn_preview_chars`` are shown, and ``least_preview_chars`` of each output in any case.
+    """
+
+    scrub_secrets: bool = True
+    auto_commit: bool = False
+    idle_commit: bool = True
+    idle_interval: float = 60.0
+    idle_batch: int = 16
+    idle_pause: float = 0.0
+    tool_outputs_beside: bool = True
+    tool_output_chars: int = 20_000
+    tool_preview_chars: int = 2_000
+    turn_output_chars: int = 100_000
+    turn_preview_chars: int = 10_000
+    least_preview_chars: int = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +281,8 @@ class Settings:
     vlm: ChatSettings = field(default_factory=ChatSettings)
     query_planner: ChatSettings = field(default_factory=ChatSettings)
     rerank: RerankSettings = field(default_factory=RerankSettings)
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     uploads: UploadSettings = field(default_factory=UploadSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,8 +12,9 @@ from openviking.errors import OpenVikingError, UnavailableError
 from openviking.ingest.delivery import Cancelled
 from openviking.ingest.prepare import BOOKKEEPING, PREPARED, prepare
 from openviking.ingest.sidecars import BATCH, render
+from openviking.model.node import Node
 from openviking.store.batch import PutFile
-from openviking.store.port import AccountStore
+from openviking.store.port import AccountStore, View
 
 PURGE_BATCH: Final = 256
 PREPARE_BATCH: Final = 16
@@ -27,13 +29,14 @@ class Turn:
     """A job that is carried out.
 
     ``change`` is the number of the store's last change after it was claimed: whatever is changed later has queued the
-    next job. ``passed_over`` are ids of nodes that the job could not do anything about.
+    next job. ``passed_over`` are ids of nodes that the job could not do anything about. ``attempt`` counts from 1.
     """
 
     payload: dict[str, Any]
     change: int
     cancelled: Cancelled
     passed_over: set[int] = field(default_factory=set)
+    attempt: int = 1
 
 
 Step = Callable[[AccountStore, Turn], bool]
@@ -58,6 +61,14 @@ def _sidecars(store: AccountStore, turn: Turn) -> bool:
     for one in older:
         render(store, one)
     return True
+
+
+def described(view: View, node: Node) -> str:
+    """What is said of a picture, which nothing else can tell again; "" for any other file and where it is lost."""
+    if node.is_picture:
+        with contextlib.suppress(OpenVikingError):
+            return view.text(node) or ""
+    return ""
 
 
 def _purge(store: AccountStore, _turn: Turn) -> bool:
@@ -85,12 +96,14 @@ def _prepare(store: AccountStore, turn: Turn) -> bool:
             break
         try:
             with store.read() as view:
-                data = view.data(node)
+                data, description = view.data(node), described(view, node)
         except OpenVikingError as error:
             _log.warning("%s can't be prepared anew: %s", node.uri, error.message)
             turn.passed_over.add(node.id)
             continue
-        made = prepare(node.name, data, node.hash, bookkeeping=node.kind == BOOKKEEPING)
+        made = prepare(
+            node.name, data, node.hash, bookkeeping=node.kind == BOOKKEEPING, description=description
+        )
         operations.append(PutFile(node.path, made, mode="replace", base=node.hash))
         ids.append(node.id)
         held += len(data)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from openviking.errors import OpenVikingError, UnavailableError
 from openviking.index.question import mostly_unspaced
+from openviking.ingest.picture_content import picture_hash
+from openviking.ingest.picture_vectors import TOO_LARGE, Readable, seen_vectors, shows_picture
 from openviking.ingest.prepare import BOOKKEEPING, content_hash, embedded_text, embedded_texts
 from openviking.model.embedding import EmbeddingModel
+from openviking.parse.pictures import MAX_BYTES
 from openviking.providers.embedder import HARMLESS, Embedder, Refused, Unmade, real_numbers
 from openviking.store.port import AccountStore, View
 from openviking.store.vectors import LOST, MadeVector, PendingPassage
@@ -31,19 +33,13 @@ LONGEST_AWAY_MS: Final = 300_000
 MOST_ATTEMPTS: Final = 4
 """A passage that failed so often, at last alone, while the model answered another text, is refused."""
 
+FILE_LEVEL: Final = 2
+
 PROOF_S: Final = 20.0
 """So long a model has to answer the text that tells an outage from passages that can't be embedded."""
 
 KEPT_CHARS: Final = 32_000_000
 """Of a file that had to be parsed once more, so much is kept for its next passages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Readable:
-    """A claimed passage with what the model reads of it."""
-
-    passage: PendingPassage
-    text: str
 
 
 class PassageTexts:
@@ -60,8 +56,12 @@ class PassageTexts:
         self._texts: dict[bytes, str] = {}
         self._looks: dict[bytes, int] = {}
 
-    def settle(self, store: AccountStore, model: EmbeddingModel, claimed: Sequence[PendingPassage]) -> list[Readable]:
+    def settle(
+        self, store: AccountStore, model: EmbeddingModel, claimed: Sequence[PendingPassage], *, sees: bool = False
+    ) -> list[Readable]:
         """The passages that the model is to read; of the others it is reported to the store what becomes of them.
+
+        A model that ``sees`` is to look at pictures; any other reads what is said of them.
 
         One of which the model can say nothing (`can_read`) is settled without a vector. One whose text can be read and
         not be proved is given back for later, and refused when that has not helped a few times: a file is being changed,
@@ -79,8 +79,11 @@ class PassageTexts:
                 away.setdefault(passage.node.text_hash or b"", []).append(passage)
                 continue
             self._away.pop(passage.node.text_hash or b"", None)
-            if text is not None and can_read(model, text):
-                to_read.append(Readable(passage, text))
+            picture = sees and text is not None and shows_picture(passage)
+            if picture and passage.node.size > MAX_BYTES:
+                settled.append(MadeVector(passage.hash, passage.lease, None, TOO_LARGE))
+            elif text is not None and (picture or can_read(model, text)):
+                to_read.append(Readable(passage, text, picture))
             elif text is not None:
                 settled.append(MadeVector(passage.hash, passage.lease, _nothing(model)))
             elif _counted(self._looks, passage.hash) >= MOST_LOOKS:
@@ -111,7 +114,7 @@ class PassageTexts:
         with store.read() as view:
             found = [_stored_text(view, passage) for passage in passages]
         return [
-            self._parsed_text(store, passage) if text is None and passage.level == 2 else text
+            self._parsed_text(store, passage) if text is None and passage.level == FILE_LEVEL else text
             for passage, text in zip(passages, found, strict=True)
         ]
 
@@ -152,12 +155,27 @@ def _nothing(model: EmbeddingModel) -> Vector:
 
 
 def made_vectors(
-    embedder: Embedder, model: EmbeddingModel, readable: Sequence[Readable], timeout: float
+    store: AccountStore, embedder: Embedder, model: EmbeddingModel, readable: Sequence[Readable], timeout: float
 ) -> tuple[list[MadeVector], OpenVikingError | None]:
     """What one call of the model makes of passages, in order; and why not of all, if not.
 
-    Raises what `Embedder.passages` raises, and `UnavailableError` for vectors that are not of this model.
+    Of many pictures it makes some. Raises what `Embedder.passages` raises, and `UnavailableError` for vectors that are
+    not of this model.
     """
+    deadline = time.monotonic() + timeout
+    texts = [one for one in readable if not one.picture]
+    made, error = _read(embedder, model, texts, timeout) if texts else ([], None)
+    if error is None and len(texts) < len(readable):
+        seen, error = seen_vectors(store, embedder, [one for one in readable if one.picture], deadline)
+        if error is not None and not seen and not made:
+            raise error
+        made += [_made(model, passage, vector) for passage, vector in seen]
+    return made, error
+
+
+def _read(
+    embedder: Embedder, model: EmbeddingModel, readable: Sequence[Readable], timeout: float
+) -> tuple[list[MadeVector], OpenVikingError | None]:
     made = embedder.passages([one.text for one in readable], timeout=timeout)
     if len(made) != len(readable):
         raise _wrong(model, f"gave {len(made)} vectors for {len(readable)} texts")
@@ -206,7 +224,9 @@ def _stored_text(view: View, passage: PendingPassage) -> str | UnavailableError 
     """The text from the passage's place in the file or sidecar, None if its hash does not prove it."""
     node, title = passage.node, passage.title
     try:
-        if passage.level == 2:
+        if node.is_picture and passage.level == FILE_LEVEL:
+            return _said_of_picture(view, passage)
+        if passage.level == FILE_LEVEL:
             if node.kind in ("html", "conversation"):
                 return None
             body = view.slice(node, passage.start, passage.end)
@@ -221,6 +241,14 @@ def _stored_text(view: View, passage: PendingPassage) -> str | UnavailableError 
         return None
     parts = (title, passage.breadcrumb, passage.symbol, body)
     return embedded_text(*parts) if content_hash(*parts) == passage.hash else None
+
+
+def _said_of_picture(view: View, passage: PendingPassage) -> str | None:
+    """What is said of a picture in a passage, which may be nothing; None if the hash does not prove it."""
+    body = view.slice(passage.node, passage.start, passage.end)
+    return (
+        body if passage.hash in {picture_hash(passage.node.hash or b"", body), content_hash("", "", "", body)} else None
+    )
 
 
 def _made(model: EmbeddingModel, passage: PendingPassage, vector: Vector | Refused) -> MadeVector:

@@ -25,6 +25,7 @@ from openviking.ingest.reserve import reserve
 from openviking.ingest.tagging import Tagging
 from openviking.ingest.tally import Tally
 from openviking.model.imports import Failed, ImportOptions, ImportReport, Progress, Renamed, Stage
+from openviking.model.node import PICTURE
 from openviking.store.batch import AdoptFile, FileContent, FromSource, Operation, Outcome, PutFile, Remove, TagMode
 from openviking.store.port import AccountStore, Source, SourceFile
 from openviking.uri import from_path
@@ -372,7 +373,7 @@ class _Run:
                     f"{self._keys[read.name]}: taken as plain text, its parser failed: {operation.content.fault}"
                 )
             self._tally.passages += len(operation.content.passages)
-            if operation.content.text is None and read.name not in self._scan.originals:
+            if operation.content.kind in {"binary", PICTURE} and read.name not in self._scan.originals:
                 self._tally.binary.append(self._keys[read.name])
         if step.action == "create" and step.path != f"{self._root}/{read.name}":
             self._tally.renamed.append(Renamed(self._keys[read.name], str(from_path(step.path))))

@@ -14,8 +14,10 @@ from typing import Final
 from openviking.index import analyse as analysis
 from openviking.index.hidden_fields import visible
 from openviking.ingest.decode import decode
+from openviking.ingest.picture_content import picture_content
 from openviking.parse import cut, file_abstract, file_overview, parse
 from openviking.parse.document import Document, Passage
+from openviking.parse.pictures import format_of
 from openviking.parse.plain import parse_plain
 from openviking.store.batch import FileContent, StoredPassage
 
@@ -38,16 +40,21 @@ def prepare(
     *,
     parser: Callable[[str, str], Document] = parse,
     bookkeeping: bool = False,
+    description: str = "",
 ) -> FileContent:
     """The content of a file named ``name``, with everything derived; never raises, whatever the bytes are.
 
     ``digest`` is the SHA-256 of ``data`` where the caller has it. A text that ``parser`` trips over is taken as plain
     text, which is logged and noted in `FileContent.fault`. ``bookkeeping`` is a text of ours that can be read and not found.
+    ``description`` is what is said of the bytes if they are a picture.
     """
     digest = hashlib.sha256(data).digest() if digest is None else digest
     decoded = decode(data)
     if decoded is None:
-        return unindexed(data, digest)
+        picture = format_of(data)
+        if picture is None:
+            return unindexed(data, digest)
+        return picture_content(data, digest, picture, description, prepared=PREPARED)
     text, encoding = decoded
     encoded = text.encode()
     same = encoded == data

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from openviking.errors import InvalidArgumentError, UnimplementedError
+from openviking.errors import InvalidArgumentError
 from openviking.mcp.arguments import Arguments, Cursor, Levels, Texts
+from openviking.mcp.context import NOTHING, ContextArguments, context_block, refuse_context
 from openviking.mcp.desk import Desk
 from openviking.mcp.paging import Room, more, start_of
 from openviking.mcp.tool import Tool
@@ -21,8 +22,6 @@ CONTENT_TOKENS: Final = 1_500
 
 WEAKER: Final = 3
 """Hits below the limit that are shown where none is above it."""
-
-NOTHING: Final = "No matching context found."
 
 Query = Annotated[str, Field(description="What you want to know, as a full question or the words it would use.")]
 Target = Annotated[
@@ -58,8 +57,8 @@ class Find(Arguments):
     cursor: Cursor
 
 
-class Search(Arguments):
-    """A question that may belong to a session; what follows ``mode`` up to ``rewrite_max_bullets`` is of mode context."""
+class Question(Arguments):
+    """A question that may belong to a session; its fields come before those of mode context."""
 
     query: Query
     search_type: Literal["semantic", "keywords"] = Field(
@@ -68,32 +67,20 @@ class Search(Arguments):
     target_uri: Target
     session_id: str | None = Field(default=None, description="The session that the question belongs to.")
     limit: Limit
-    min_score: float | None = Field(default=None, description="Leave out weaker hits; default 0.35.")
+    min_score: float | None = Field(default=None, description="Leave out weaker hits; default 0.35, in context 0.")
     level: Level
     context_type: Kinds
-    mode: Literal["list", "context"] = Field(default="list", description="This version has list.")
-    query_expansion: Literal["off", "auto"] = "auto"
-    max_tokens: int = Field(default=1600, ge=64, le=32_000)
-    quotas: dict[str, int] | None = None
-    purpose: Literal["chat", "coding"] | None = None
-    detail: Literal["auto", "abstract", "overview", "full"] = "auto"
-    detail_by_category: dict[str, str] | None = None
-    dedup_turns: int = Field(default=0, ge=0, le=100)
-    exclude_uris: Texts | None = None
-    peer_scope: Literal["actor", "all"] = "all"
-    other_peer_penalty: float | None = None
-    other_peer_penalties: dict[str, float] | None = None
-    rewrite: Literal["off", "auto"] = "off"
-    rewrite_max_bullets: int = Field(default=6, ge=1, le=20)
+    mode: Literal["list", "context"] = Field(
+        default="list", description="context: one block of text instead of hits, by the arguments that follow."
+    )
+
+
+class Search(ContextArguments, Question):
+    """A question that may belong to a session."""
+
     read_content: Whole
     events_time_decay_protection: Fading
     cursor: Cursor
-
-
-_CONTEXT_ONLY: Final = (
-    "query_expansion", "max_tokens", "quotas", "purpose", "detail", "detail_by_category", "dedup_turns", "exclude_uris",
-    "peer_scope", "other_peer_penalty", "other_peer_penalties", "rewrite", "rewrite_max_bullets",
-)  # fmt: skip
 
 
 def _find(desk: Desk, given: Find) -> str:
@@ -105,11 +92,12 @@ def _find(desk: Desk, given: Find) -> str:
 
 def _search(desk: Desk, given: Search) -> str:
     if given.mode == "context":
-        raise UnimplementedError("mode context is not part of this version: use mode list, then read", field="mode")
-    # Models like to send defaults along; those say nothing.
-    odd = [name for name in _CONTEXT_ONLY if getattr(given, name) != Search.model_fields[name].default]
-    if odd:
-        raise InvalidArgumentError(f"{', '.join(odd)} requires mode='context'", field=odd[0])
+        if given.cursor:
+            raise InvalidArgumentError(
+                "cursor requires mode='list'; exclude_uris leaves out what you have", field="cursor"
+            )
+        return context_block(desk, given, _narrowed(given))
+    refuse_context(given)
 
     def ask(limit: int) -> FindResult:
         return desk.services.search.search(
@@ -118,6 +106,17 @@ def _search(desk: Desk, given: Search) -> str:
         )  # fmt: skip
 
     return _answered(ask, given, MIN_SCORE if given.min_score is None else given.min_score)
+
+
+def _narrowed(given: Search) -> dict[str, Any]:
+    """The options that mode context shares with a find; of ``target_uri`` and ``read_content`` it says that it has none."""
+    told = {
+        "query": given.query, "search_type": given.search_type, "session_id": given.session_id,
+        "target_uri": given.target_uri or None, "score_threshold": given.min_score, "context_type": given.context_type,
+        "read_content": given.read_content, "events_time_decay_protection": given.events_time_decay_protection,
+    }  # fmt: skip
+    # A number that nobody asked for is none of a block that goes by quotas.
+    return told | {name: getattr(given, name) for name in ("limit", "level") if name in given.model_fields_set}
 
 
 def _options(given: Find | Search, limit: int) -> Any:
@@ -171,7 +170,9 @@ def _nothing(hits: Sequence[Hit], least: float) -> str:
 def _block(hit: Hit) -> str:
     text = " ".join((hit.snippet or hit.abstract).split())
     same = f" (the same bytes as {hit.duplicate_of})" if hit.duplicate_of else ""
-    return f"- [{hit.context_type} {hit.score:.0%}] {hit.citation}{same}" + (f"\n    {text}" if text else "")
+    # An archived conversation is no document, though its file lies among a user's resources.
+    kind = "event" if hit.category == "events" and hit.context_type == "resource" else hit.context_type
+    return f"- [{kind} {hit.score:.0%}] {hit.citation}{same}" + (f"\n    {text}" if text else "")
 
 
 def _with_content(block: str, hit: Hit, room: Room) -> str:
@@ -202,6 +203,7 @@ FIND: Final = Tool(
 SEARCH: Final = Tool(
     "search", "Search in a session",
     "As find, for a question within a conversation: with session_id what was said there tells what is meant, so that"
-    ' "and the other one?" can be answered. search_type keywords matches words alone. Without a session, use find.',
+    ' "and the other one?" can be answered. search_type keywords matches words alone. mode context gives one block of'
+    " what is known about a question, within max_tokens: good at the start of a task, where single hits come later.",
     Search, _search, asks=True,
 )  # fmt: skip

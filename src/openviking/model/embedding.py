@@ -14,7 +14,7 @@ class EmbeddingModel:
 
     ``name`` says which one, with its revision where that is known. ``window`` is how many of its own tokens it reads, 0
     if unknown. ``query_prefix`` and ``passage_prefix`` are put in front of texts. ``pooling`` says how token vectors
-    become one (``cls``, ``mean``, ``remote``). ``lo`` and ``hi`` are the cosines that mean "nothing in common" and "the
+    become one (``cls``, ``mean``; ``remote`` and, of texts and pictures, ``multimodal`` where a service does that). ``lo`` and ``hi`` are the cosines that mean "nothing in common" and "the
     same"; between them similarity grows from 0 to 1. ``multilingual`` is False for a model of English. Vectors have
     ``dimension`` numbers and length 1.
     """

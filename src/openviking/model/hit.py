@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from openviking.model.embedding import Coverage
+from openviking.model.evidence import Evidence
 from openviking.model.missing import Missing
 from openviking.model.query_plan import Plan
 from openviking.model.trace import NO_TRACE, Trace
 from openviking.model.work import Work
+from openviking.uri import SCHEME
+
+_ARCHIVED: Final = re.compile(re.escape(SCHEME) + r"user/[^/]+/sessions/[^/]+/history/archive_\d+/")
 
 NO_PASSAGES: Final = Coverage(0, 0)
 NO_WORK: Final = Work()
@@ -24,7 +29,7 @@ class Hit:
     300 characters. ``explain`` lists contributions that add up to ``score``, None unless asked for. ``duplicate_of``
     names the better hit whose bytes are the same. ``content`` is there only if it was asked for and could be read.
     ``origin_score`` and ``time_score`` are there only if its score fades with time: what it was, and the factor.
-    ``related`` are its ``relations``.
+    ``related`` are its ``relations``. ``evidence`` is what words and vector say of it, None where neither was asked.
     """
 
     uri: str
@@ -42,11 +47,12 @@ class Hit:
     origin_score: float | None = None
     time_score: float | None = None
     related: tuple[dict[str, str], ...] = ()
+    evidence: Evidence | None = field(default=None, compare=False, repr=False)
 
     @property
     def category(self) -> str:
-        """Always ""; documented clients expect it."""
-        return ""
+        """``events`` of an archived conversation, else ""; documented clients expect it."""
+        return "events" if _ARCHIVED.match(self.uri) else ""
 
     @property
     def overview(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 Reason = Literal[
-    "found", "not_found", "hidden_file", "no_text", "not_prepared", "empty", "outside_target", "context_type", "level",
+    "found", "not_found", "hidden_file", "no_text", "not_described", "not_prepared", "empty", "outside_target", "context_type", "level",
     "tag", "since", "until", "filter", "no_match", "vector_pending", "below_threshold", "duplicate", "behind_files",
     "faded", "reranked", "below_cut", "not_selected", "not_walked",
 ]  # fmt: skip

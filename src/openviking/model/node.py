@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from openviking.uri import URI, from_path
+
+PICTURE: Final = "image"
+"""The kind of a file that is a picture; its text is what is said of it, "" until somebody says something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +17,8 @@ class Node:
 
     ``path`` is the store's spelling (no scheme). ``size`` counts the original bytes, 0 for a directory. ``hash``
     is the SHA-256 of the original bytes and ``text_hash`` of their UTF-8 form, None for directories, the latter
-    also for binary files. ``kind`` is what a file was read as (``markdown``, ``text``, ``html``, ``data``, ``code`` or
-    ``binary``), "" for a directory. ``abstract`` is the file's own L0; a directory's sidecars are read separately.
+    also for binary files. ``kind`` is what a file was read as (``markdown``, ``text``, ``html``, ``data``, ``code``,
+    ``image`` or ``binary``), "" for a directory. ``abstract`` is the file's own L0; a directory's sidecars are read separately.
     Times are milliseconds. ``source_hash`` is what the source delivered when it last wrote this file.
     """
 
@@ -52,6 +56,11 @@ class Node:
     def is_text(self) -> bool:
         """Whether it is a file whose text is indexed."""
         return self.text_hash is not None
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it is a file with a picture, whose text is not that of its bytes."""
+        return self.kind == PICTURE
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ class Session:
     """A session as it is now; times in milliseconds since the epoch, None for what never happened.
 
     ``messages`` counts the live ones, ``total`` all that there ever were, ``pending`` the tokens since the last commit.
+    ``extracted`` counts what its commits made: memories by type, as ``memories.events``, and the tokens of the model that
+    was asked for them, as ``llm.prompt_tokens``.
     """
 
     path: str
@@ -82,6 +84,7 @@ class Session:
     pending: int
     commits: int
     settings: Settings
+    extracted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

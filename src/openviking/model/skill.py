@@ -18,7 +18,9 @@ MAX_FRONT_CHARS: Final = 65_536
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _FRONT: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_LISTED: Final = re.compile(r"[,\s]+")
+_LISTED: Final = re.compile(r"(?:\([^()]*\)|[^,\s])+")
+"""An element of a list in a text; what is in brackets belongs together: ``Bash(git add:*), Read``."""
+
 _ENDS: Final = (".", "!", "?", "。", "！", "？")
 
 
@@ -79,8 +81,6 @@ def skill_of_data(data: Mapping[str, Any]) -> Skill:
     ``content`` is the body; front matter that it begins with holds for what the object does not say. Raises
     `InvalidArgumentError` for values that can't be written down.
     """
-    import yaml  # noqa: PLC0415
-
     if "inputSchema" in data or "input_schema" in data:
         data = _of_tool(data)
     content = data.get("content", data.get("body", ""))
@@ -98,8 +98,18 @@ def skill_of_data(data: Mapping[str, Any]) -> Skill:
             raise InvalidArgumentError(f"{name} must be a text, not {quoted(given)}", field=f"data.{name}")
         if given is not None:
             front[name] = list(given) if isinstance(given, tuple) else given
+    return skill_of_parts(front, body)
+
+
+def skill_of_parts(front: Mapping[str, Any], body: str) -> Skill:
+    """The skill whose front matter has these fields, with ``body`` behind it.
+
+    Raises `InvalidArgumentError` for values that can't be written down.
+    """
+    import yaml  # noqa: PLC0415
+
     try:
-        written = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1 << 20)
+        written = yaml.safe_dump(dict(front), sort_keys=False, allow_unicode=True, width=1 << 20)
     except (yaml.YAMLError, RecursionError) as error:
         raise InvalidArgumentError(f"data can't be written as YAML: {quoted(str(error))}", field="data") from error
     gap = "" if body.startswith("\n") or not body else "\n"
@@ -181,7 +191,7 @@ def _skill(text: str, front: dict[str, Any], body: str, fault: str) -> Skill:
 
 def _texts(given: Any) -> tuple[str, ...]:
     if isinstance(given, str):
-        return tuple(one for one in _LISTED.split(given) if one)
+        return tuple(_LISTED.findall(given))
     if isinstance(given, Sequence):
         return tuple(one.strip() for one in given if isinstance(one, str) and one.strip())
     return ()

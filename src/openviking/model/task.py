@@ -14,7 +14,7 @@ ACTIVE: Final[frozenset[Status]] = frozenset({"pending", "running", "cancelling"
 
 TASK_TYPES: Final = (
     "add_resource", "add_skill", "session_commit", "admin_reindex", "snapshot_restore_reindex", "legacy_migration",
-    "legacy_cleanup", "user_delete",
+    "legacy_cleanup", "user_delete", "erase",
 )  # fmt: skip
 CANCELLABLE: Final = frozenset({"add_resource", "session_commit", "admin_reindex", "snapshot_restore_reindex"})
 

@@ -33,6 +33,7 @@ __all__ = [
     "file_abstract",
     "file_overview",
     "heading_outline",
+    "is_conversation",
     "parse",
     "said_in",
 ]

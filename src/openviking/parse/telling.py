@@ -27,23 +27,28 @@ def telling(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    sentences = [found[0].strip() for found in _SENTENCE.finditer(text) if found[0].strip()]
-    first = shorten(sentences[0], max(limit // 2, min(limit, 60))) if len(sentences) > 1 else shorten(text, limit)
+    parts = sentences(text)
+    first = shorten(parts[0], max(limit // 2, min(limit, 60))) if len(parts) > 1 else shorten(text, limit)
     chosen = {0: first}
     room = limit - len(first)
-    for number in sorted(range(1, len(sentences)), key=lambda one: (-_weight(sentences[one]), one)):
-        if len(sentences[number]) + len(GAP) <= room:
-            chosen[number] = sentences[number]
-            room -= len(sentences[number]) + len(GAP)
+    for number in sorted(range(1, len(parts)), key=lambda one: (-weight(parts[one]), one)):
+        if len(parts[number]) + len(GAP) <= room:
+            chosen[number] = parts[number]
+            room -= len(parts[number]) + len(GAP)
     shown, before = first, 0
     for number in sorted(chosen)[1:]:
         shown += (" " if number == before + 1 else GAP) + chosen[number]
         before = number
-    return shown if before == len(sentences) - 1 or shown.endswith("…") or len(shown) + 2 > limit else shown + " …"
+    return shown if before == len(parts) - 1 or shown.endswith("…") or len(shown) + 2 > limit else shown + " …"
 
 
-def _weight(sentence: str) -> float:
-    """How much a sentence tells for its length."""
+def sentences(text: str) -> list[str]:
+    """The sentences of a one-line text, of languages without blanks too."""
+    return [found[0].strip() for found in _SENTENCE.finditer(text) if found[0].strip()]
+
+
+def weight(sentence: str) -> float:
+    """How much a sentence tells for its length, 0 to about 0.3: it asks, wants, or holds numbers and names."""
     held = 3.0 * bool(_ASKED.search(sentence)) + 3.0 * bool(_WANTED.search(sentence))
     held += min(len(_NUMBER.findall(sentence)), 3) + min(len(_NAME.findall(sentence)), 3)
     return held / (40 + len(sentence))

@@ -105,7 +105,7 @@ class OpenAIEmbedder:
             window=0,
             query_prefix=self._settings.query_prefix,
             passage_prefix=self._settings.passage_prefix,
-            pooling="remote",
+            pooling="multimodal" if self.sees else "remote",
             lo=low,
             hi=high,
             multilingual=is_multilingual(self._settings.model),
@@ -165,29 +165,32 @@ class OpenAIEmbedder:
         vector: Vector = found[0]
         return vector
 
-    def picture(self, text: str, pictures: Sequence[str], *, timeout: float) -> Vector:
+    def picture(self, text: str, pictures: Sequence[str], *, timeout: float, stored: bool = False) -> Vector:
         """The vector of ``pictures`` (``data:`` URIs) together with ``text``, which may be ""; of shape (dimension,).
+
+        ``stored`` ones are no question: they are asked for as passages are.
 
         Raises as `query` does; only a model that `sees` is asked. Where the service gives a vector of each part, it is
         their mean.
         """
         deadline = self._time.now() + timeout
         self._check_open()
+        channel = self._bulk if stored else self._questions
         said = beginning(sendable(text), self._room(self._settings.query_prefix)).strip()
         count = len(pictures) + bool(said) if self._form.each else 1
-        turn = self._questions.pace.enter(deadline)
+        turn = channel.pace.enter(deadline)
         try:
-            found = self._posted(self._questions, deadline, self._form.parts(said, pictures), count)
+            found = self._posted(channel, deadline, self._form.parts(said, pictures), count)
         except CallFailed as failure:
             if failure.kind != "refused":
-                self._questions.pace.failed(turn, failure)
+                channel.pace.failed(turn, failure)
                 raise self._error(failure, deadline, timeout) from failure
-            self._questions.pace.succeeded(turn)
+            channel.pace.succeeded(turn)
             raise self._no_question(f"the picture is refused: {failure.message}") from failure
         except BaseException:
-            self._questions.pace.failed(turn, CallFailed("interrupted", "outage"))
+            channel.pace.failed(turn, CallFailed("interrupted", "outage"))
             raise
-        self._questions.pace.succeeded(turn)
+        channel.pace.succeeded(turn)
         there = [one for one in found if one is not None]
         whole: Vector = np.sum(there, axis=0) if len(there) == count else np.zeros(1, np.float32)
         length = float(np.linalg.norm(whole))

@@ -14,6 +14,7 @@ from openviking.index.hidden_fields import visible
 from openviking.index.question import question
 from openviking.index.signals import phrases
 from openviking.model.embedding import Coverage, EmbeddingModel
+from openviking.model.evidence import Evidence
 from openviking.model.hit import Degradation, FindResult, Hit
 from openviking.model.node import Node
 from openviking.model.scope import Scope
@@ -49,6 +50,7 @@ class FindRequest:
     None where it was not asked or did not answer: then words answer alone, and ``degraded`` should say why.
     ``dense_weight`` is the vectors' share of the score, None for the shares by context type. With ``decay`` the scores
     of events fade. With ``by_picture`` the vector is one of pictures, perhaps with the query, and no word counts.
+    ``snippets`` False leaves them out: they take as long as all else that is told.
     """
 
     query: str
@@ -63,6 +65,7 @@ class FindRequest:
     degraded: tuple[Degradation, ...] = ()
     decay: Decay | None = None
     by_picture: bool = False
+    snippets: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +152,21 @@ class _Teller:
             abstract = node.abstract if shown is None else _first(shown)
             lines, text = self._passage(candidate, shown)
         return Hit(
-            uri, context_type(node.path), level, one.score, abstract, tags, lines, snippet(text, self.finder),
+            uri, context_type(node.path), level, one.score, abstract, tags, lines,
+            snippet(text, self.finder) if self.request.snippets else "",
             content=_content(self.view, node, abstract, self.request),
             explain=_explain(one, self.fused) if self.request.explain else None,
             duplicate_of=None if one.duplicate_of is None else str(one.duplicate_of.node.uri),
-            origin_score=candidate.origin_score, time_score=candidate.time_score,
+            origin_score=candidate.origin_score, time_score=candidate.time_score, evidence=self._evidence(candidate),
         )  # fmt: skip
+
+    def _evidence(self, candidate: Candidate) -> Evidence | None:
+        if self.request.by_picture:
+            return None
+        if candidate.cosine is None or self.fused.model is None:
+            return Evidence(candidate.words, candidate.covered)
+        weight = self.fused.weight(context_type(candidate.node.path))
+        return Evidence(candidate.words, candidate.covered, self.fused.similarity(candidate.cosine), weight)
 
     def _passage(self, candidate: Candidate, shown: str | None) -> tuple[tuple[int, int] | None, str]:
         """The first and last line of a passage and its text, of a memory as far as a reader sees it (``shown``)."""
@@ -163,7 +175,7 @@ class _Teller:
         if end < candidate.end and shown is not None:
             last = max(shown.count("\n"), 1)
             lines = (min(candidate.first_line, last), min(candidate.last_line, last))
-        if end <= candidate.start:
+        if end <= candidate.start or not self.request.snippets:
             return lines, ""
         passage = self.view.slice(node, candidate.start, min(end, candidate.start + SNIPPET_BYTES))
         return lines, readable(passage, node.kind)

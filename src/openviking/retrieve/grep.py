@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from openviking.index.hidden_fields import FIELDS, visible
@@ -15,7 +15,10 @@ from openviking.uri import context_type, from_path
 
 @dataclass(frozen=True, slots=True)
 class GrepRequest:
-    """A validated grep; ``limit`` is the most lines to list (None: all), ``tags`` None unless given."""
+    """A validated grep; ``limit`` is the most lines to list (None: all), ``tags`` None unless given.
+
+    ``between`` is called between files: what is long can let others go first.
+    """
 
     path: str
     pattern: LinePattern
@@ -27,6 +30,7 @@ class GrepRequest:
     after: int = 0
     tags: tuple[str, ...] | None = None
     show_tags: bool = False
+    between: Callable[[], None] = lambda: None
 
 
 def grep(view: View, request: GrepRequest) -> GrepResult:
@@ -39,6 +43,7 @@ def grep(view: View, request: GrepRequest) -> GrepResult:
         request.path, depth=request.depth, tags=request.tags or (), excluded=excluded, literal=request.pattern.literal
     ):
         scanned += 1
+        request.between()
         if text is None:
             continue
         if FIELDS in text and context_type(path) == "memory":

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 from openviking.model.query_plan import Plan, PlannedQuery
+from openviking.providers.chat_values import said, values
 from openviking.retrieve.intent import DEFAULT_TYPE, TYPES, chosen
 from openviking.text import quoted, shorten
 
-MAX_ANSWER_CHARS: Final = 200_000
 MAX_QUERY_CHARS: Final = 1_000
 MAX_INTENT_CHARS: Final = 500
 MAX_REASONING_CHARS: Final = 4_000
@@ -19,11 +17,6 @@ LEAST: Final = 5
 """The priority of what is nice to have."""
 
 DEFAULT_PRIORITY: Final = 3
-MAX_STARTS: Final = 100
-"""Braces that are tried as the beginning of an object in an answer with prose around it."""
-
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCED = re.compile(r"```[A-Za-z0-9_+-]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 class NoPlan(Exception):  # noqa: N818
@@ -37,11 +30,11 @@ def read_plan(answer: str) -> Plan:
     than five the least important dropped. Raises `NoPlan` for text without such JSON, ``queries`` that is no list, and a
     list in which nothing can be used; an empty list is a plan.
     """
-    text = _THOUGHT.sub("", answer[:MAX_ANSWER_CHARS]).strip()
+    text = said(answer)
     if not text:
         raise NoPlan("the answer is empty")
     found = None
-    for value in _values(text):
+    for value in values(text):
         if isinstance(value, list):
             value = {"queries": value}
         if isinstance(value, dict) and "queries" in value:
@@ -56,36 +49,6 @@ def read_plan(answer: str) -> Plan:
     if given and not queries:
         raise NoPlan(f"none of its {len(given)} queries can be used")
     return Plan(_reasoning(found.get("reasoning")), chosen(queries))
-
-
-def _values(text: str) -> Iterator[Any]:
-    """What may be the answer: the whole text or fenced blocks; without any of them, the objects in the prose."""
-    seen = False
-    for piece in (text, *_FENCED.findall(text)):
-        try:
-            value = json.loads(piece)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict | list):
-            seen = True
-            yield value
-    if not seen:
-        yield from _objects(text)
-
-
-def _objects(text: str) -> Iterator[Any]:
-    decoder = json.JSONDecoder()
-    place = text.find("{")
-    for _ in range(MAX_STARTS):
-        if place < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            place = text.find("{", place + 1)
-        else:
-            yield value
-            place = text.find("{", end)
 
 
 def _query(given: Any) -> PlannedQuery | None:

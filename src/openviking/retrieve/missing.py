@@ -15,6 +15,7 @@ from openviking.model.node import Node
 from openviking.model.scope import Scope
 from openviking.retrieve.across import record
 from openviking.retrieve.find import FindRequest, Stage
+from openviking.retrieve.hierarchical.absence import Way
 from openviking.retrieve.ranking import DIRECTORY_SHARE, FILE_LEVEL, Ranked, ranked
 from openviking.store.port import Candidate, View
 from openviking.uri import context_type, from_path
@@ -43,39 +44,45 @@ class Account:
     """Why the first stage of one search did not give records; ``view`` and ``stage`` are those of the search.
 
     Whatever it says rests on the state that the hits come from. A record that the stage did give has no reason here.
-    ``walked`` says that the records were found by a walk through directories, of which only the end is known.
+    ``way`` is that of a walk through directories, if the records were found by one. The records that are asked for are
+    looked for together: how many they are hardly matters.
     """
 
     view: View
     request: FindRequest
     stage: Stage
     newest: Sequence[Hit] = ()
-    walked: bool = False
+    way: Way | None = None
+    _owns: dict[int, Candidate] = field(default_factory=dict, init=False)
     _deep: list[Ranked] | None = field(default=None, init=False)
     _by_time: tuple[list[str], bool] | None = field(default=None, init=False)
 
     def reasons(self, asked: Sequence[Wanted]) -> dict[str, Missing]:
         """By URI as it was asked for, why it is not among the records of the stage; those that are have no entry."""
         given = {one.candidate.node.path for one in self.stage.best}
-        found = {}
+        found: dict[str, Missing] = {}
+        candidates: dict[str, Node] = {}
         for one in asked:
-            if one.path is None or one.path not in given:
-                reason = self._of(one)
-                if reason is not None:
-                    found[one.uri] = reason
+            if one.path is not None and one.path in given:
+                continue
+            node = None if not one.path else self.view.get(one.path)
+            reason = self._no_candidate(one.uri, node)
+            if reason is not None:
+                found[one.uri] = reason
+            elif node is not None:
+                candidates[one.uri] = node
+        self._owns = self._scored([*candidates.values()])
+        for uri, node in candidates.items():
+            reason = self._not_newest(uri, node) if self.stage.recall is None else self._ranked(uri, node)
+            if reason is not None:
+                found[uri] = reason
         return found
 
-    def _of(self, one: Wanted) -> Missing | None:
-        node = None if not one.path else self.view.get(one.path)
+    def _no_candidate(self, uri: str, node: Node | None) -> Missing | None:
+        """Why the search is not for a record, None if it is."""
         if node is None:
-            return Missing(one.uri, "not_found", "there is no such file or directory that you may see")
-        stored = self._not_stored(one.uri, node)
-        if stored is not None:
-            return stored
-        left_out = self._left_out(one.uri, node)
-        if left_out is not None:
-            return left_out
-        return self._not_newest(one.uri, node) if self.stage.recall is None else self._ranked(one.uri, node)
+            return Missing(uri, "not_found", "there is no such file or directory that you may see")
+        return self._not_stored(uri, node) or self._left_out(uri, node)
 
     def _not_stored(self, uri: str, node: Node) -> Missing | None:
         """Why there is no record of ``node``."""
@@ -139,18 +146,16 @@ class Account:
 
     def _ranked(self, uri: str, node: Node) -> Missing | None:
         """Why a record that the search is for is not among the best."""
-        own = self._own(node)
+        own = self._owns.get(node.id)
         if own is None or (own.score <= 0 and own.origin_score is None):
             return self._unmatched(uri, node)
-        score = self._held(node, own.score)
-        told: dict[str, Any] = {"score": round(score, SCORE_DECIMALS)}
+        told: dict[str, Any] = {}
         if own.cosine is None and not own.settled and self._waits(node):
             told["vector"] = "pending"
-        if self.walked:
-            message = (
-                f"the walk through directories did not come to it, or it was cut off; its own score is {score:.4f}"
-            )
-            return Missing(uri, "not_walked", message, told)
+        if self.way is not None:
+            return self.way.why(uri, node, {"score": round(own.score, SCORE_DECIMALS), **told})
+        score = self._held(node, own.score)
+        told["score"] = round(score, SCORE_DECIMALS)
         threshold = self.request.threshold
         lowest = max((min(one.score for one in self.stage.best), threshold)) if self._full else threshold
         before = own.score if own.origin_score is None else own.origin_score
@@ -183,6 +188,9 @@ class Account:
         return Missing(uri, "behind_files", message, told)
 
     def _unmatched(self, uri: str, node: Node) -> Missing:
+        if node.is_picture and not self.view.text(node):
+            message = "it is a picture that no model has described, and the query has no word of its name"
+            return Missing(uri, "not_described", message)
         passages = [] if node.is_dir else self.view.passages(node)
         blank = len(passages) < 2 and not any(self.view.slice(node, one.start, one.end).strip() for one in passages)
         if blank and not node.is_dir:
@@ -203,13 +211,17 @@ class Account:
         vectors = self.view.coverage(model.fingerprint, itself)
         return vectors.have + vectors.refused < vectors.of
 
-    def _own(self, node: Node) -> Candidate | None:
-        """The better level of the record with its exact score, as the search would score it."""
-        scope = self.request.scope
-        itself = replace(scope, roots=(node.path,), condition=both(Below((node.path,), 0), scope.condition))
+    def _scored(self, nodes: Sequence[Node]) -> dict[int, Candidate]:
+        """By node the better level of each record that answers, with its exact score, as the search would score it."""
         recall = self.stage.recall
-        found = [] if recall is None else recall.search(itself, 1)
-        return next((one for one in found if one.node.id == node.id), None)
+        if recall is None or not nodes:
+            return {}
+        paths, scope = tuple(node.path for node in nodes), self.request.scope
+        themselves = replace(scope, roots=paths, condition=both(Below(paths, 0), scope.condition))
+        best: dict[int, Candidate] = {}
+        for one in recall.search(themselves, len(nodes)):
+            best.setdefault(one.node.id, one)
+        return best
 
     def _held(self, node: Node, score: float) -> float:
         """``score`` of the record, a directory's held behind its best file."""

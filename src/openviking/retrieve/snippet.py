@@ -15,7 +15,8 @@ LENGTH: Final = 300
 SHORTEST_PART: Final = 40
 """Room that a part of a line is worth being shown in."""
 
-_TAGS = re.compile(r"<!--.*?(?:-->|$)|</?[A-Za-z][^<>]*(?:>|$)", re.DOTALL)
+TAGS: Final = re.compile(r"<!--.*?(?:-->|$)|</?[A-Za-z][^<>]*(?:>|$)", re.DOTALL)
+"""Tags and comments of markup, also those that are cut off at the end."""
 
 
 def snippet(text: str, finder: TermFinder) -> str:
@@ -79,7 +80,7 @@ def readable(text: str, kind: str) -> str:
 
 def without_tags(markup: str) -> str:
     """``markup`` as it is read: tags and comments left out, character references resolved."""
-    return html.unescape(_TAGS.sub(" ", markup))
+    return html.unescape(TAGS.sub(" ", markup))
 
 
 def _pieces(text: str) -> list[str]:

@@ -229,6 +229,8 @@ class Accounts:
             store = account.store
             if self._system is None or store is None or store.jobs.waiting() or store.watches.next_due() is not None:
                 return
+            if store.sessions.next_idle() is not None:
+                return
             self._system.forget_work(name)
 
     def _opened(self, name: str, place: str) -> AccountStore:

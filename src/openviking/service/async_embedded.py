@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from openviking.model.hit import FindResult
 from openviking.model.imports import ImportReport, Progress
 from openviking.model.listing import Listing
-from openviking.model.matches import GlobResult, GrepResult
 from openviking.providers.embedder import Embedder
-from openviking.service.async_methods import AsyncMethods, AsyncSession
+from openviking.service.async_methods import AsyncMethods
+from openviking.service.async_search import AsyncSearchMethods
+from openviking.service.async_session import AsyncSession
 from openviking.service.embedded import OpenViking
-from openviking.service.pictures import Image
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class AsyncOpenViking(AsyncMethods):
+class AsyncOpenViking(AsyncMethods, AsyncSearchMethods):
     """`openviking.OpenViking` for asyncio: the same methods, awaited; each runs in a thread of the loop's pool.
 
     Use it as an asynchronous context manager, or await `close`. Opening reads the disk and happens in the
@@ -109,158 +108,6 @@ class AsyncOpenViking(AsyncMethods):
             wait=wait,
             timeout=timeout,
             progress=progress,
-        )
-
-    async def find(
-        self,
-        query: str = "",
-        target_uri: str | Sequence[str] = "",
-        *,
-        limit: int = 10,
-        node_limit: int | None = None,
-        score_threshold: float | None = None,
-        context_type: str | Sequence[str] | None = None,
-        filter: Mapping[str, Any] | None = None,
-        level: int | str | Sequence[int] | None = None,
-        tags: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        time_field: str | None = None,
-        events_time_decay_protection: str | None = None,
-        include_provenance: bool = False,
-        read_content: bool = False,
-        explain: bool = False,
-        strategy: str | Mapping[str, Any] | None = None,
-        explain_missing: str | Sequence[str] | None = None,
-        image: Image | Sequence[Image] | None = None,
-    ) -> FindResult:
-        """As `OpenViking.find`."""
-        return await self._run(
-            self._sync.find,
-            query,
-            target_uri,
-            limit=limit,
-            node_limit=node_limit,
-            score_threshold=score_threshold,
-            context_type=context_type,
-            filter=filter,
-            level=level,
-            tags=tags,
-            since=since,
-            until=until,
-            time_field=time_field,
-            events_time_decay_protection=events_time_decay_protection,
-            include_provenance=include_provenance,
-            read_content=read_content,
-            explain=explain,
-            strategy=strategy,
-            explain_missing=explain_missing,
-            image=image,
-        )
-
-    async def search(
-        self,
-        query: str = "",
-        target_uri: str | Sequence[str] = "",
-        *,
-        session_id: str | None = None,
-        search_type: str = "semantic",
-        dedup: bool = True,
-        rerank: bool = True,
-        limit: int = 10,
-        node_limit: int | None = None,
-        score_threshold: float | None = None,
-        context_type: str | Sequence[str] | None = None,
-        filter: Mapping[str, Any] | None = None,
-        level: int | str | Sequence[int] | None = None,
-        tags: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        time_field: str | None = None,
-        events_time_decay_protection: str | None = None,
-        include_provenance: bool = False,
-        read_content: bool = False,
-        explain: bool = False,
-        strategy: str | Mapping[str, Any] | None = None,
-        explain_missing: str | Sequence[str] | None = None,
-        image: Image | Sequence[Image] | None = None,
-    ) -> FindResult:
-        """As `OpenViking.search`."""
-        return await self._run(
-            self._sync.search,
-            query,
-            target_uri,
-            session_id=session_id,
-            search_type=search_type,
-            dedup=dedup,
-            rerank=rerank,
-            limit=limit,
-            node_limit=node_limit,
-            score_threshold=score_threshold,
-            context_type=context_type,
-            filter=filter,
-            level=level,
-            tags=tags,
-            since=since,
-            until=until,
-            time_field=time_field,
-            events_time_decay_protection=events_time_decay_protection,
-            include_provenance=include_provenance,
-            read_content=read_content,
-            explain=explain,
-            strategy=strategy,
-            explain_missing=explain_missing,
-            image=image,
-        )
-
-    async def grep(
-        self,
-        uri: str,
-        pattern: str,
-        *,
-        case_insensitive: bool = False,
-        exclude_uri: str | None = None,
-        node_limit: int | None = 256,
-        level_limit: int = 10,
-        before_context: int = 0,
-        after_context: int = 0,
-        tags: Sequence[str] | None = None,
-        include_tags: bool = False,
-    ) -> GrepResult:
-        """As `OpenViking.grep`."""
-        return await self._run(
-            self._sync.grep,
-            uri,
-            pattern,
-            case_insensitive=case_insensitive,
-            exclude_uri=exclude_uri,
-            node_limit=node_limit,
-            level_limit=level_limit,
-            before_context=before_context,
-            after_context=after_context,
-            tags=tags,
-            include_tags=include_tags,
-        )
-
-    async def glob(
-        self,
-        pattern: str,
-        uri: str = "viking://",
-        *,
-        node_limit: int | None = 256,
-        extra_fields: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        include_tags: bool = False,
-    ) -> GlobResult:
-        """As `OpenViking.glob`."""
-        return await self._run(
-            self._sync.glob,
-            pattern,
-            uri,
-            node_limit=node_limit,
-            extra_fields=extra_fields,
-            tags=tags,
-            include_tags=include_tags,
         )
 
     async def ls(

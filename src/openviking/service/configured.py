@@ -16,6 +16,7 @@ from openviking.errors import InvalidArgumentError, OpenVikingError
 from openviking.providers.chat_selection import check_chat
 from openviking.providers.rerank.selection import check_rerank
 from openviking.providers.selection import check_settings
+from openviking.service.extraction import checked_policy
 from openviking.text import quoted
 
 _log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ def check_models(settings: Settings, *, given: bool = False) -> None:
         if not given:
             check_settings(settings.embedding)
         check_rerank(settings.rerank)
+        checked_policy(settings.memory)
         for section in ("vlm", "query_planner"):
             if (told := getattr(settings, section)) != ChatSettings():
                 check_chat(told, section)

@@ -218,6 +218,8 @@ def appended(view: View, target: URI, added: bytes) -> PutFile:
     not every encoding has every character, and one that was guessed might be guessed otherwise the next time.
     """
     node = _file(view, target)
+    if node.is_picture:
+        raise InvalidArgumentError(f"{target} is a binary file, a picture: it takes no text", resource=str(target))
     text = _text(view, node).encode()
     if not added:
         return PutFile(target.path, prepare(target.name, view.data(node)), mode="replace", base=node.hash)
@@ -278,7 +280,7 @@ def _file(view: View, target: URI) -> Node:
 
 def _text(view: View, node: Node) -> str:
     text = view.text(node)
-    if text is None:
+    if text is None or (node.is_picture and not text):
         raise InvalidArgumentError(
             f"{node.uri} is binary; download gives its bytes",
             resource=str(node.uri),

@@ -55,7 +55,7 @@ class Editing:
                 node = view.get(target.path)
                 if node is None:
                     raise NotFoundError(str(target), "file")
-                text = None if node.is_dir else view.text(node)
+                text = None if node.is_dir or node.is_picture else view.text(node)
                 if text is None:
                     raise InvalidArgumentError(
                         f"{target} is {'a directory' if node.is_dir else 'binary'}, only text can be edited",

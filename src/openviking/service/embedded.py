@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from openviking.model.hit import FindResult
 from openviking.model.identity import Identity
 from openviking.model.imports import ImportOptions, ImportReport, Progress
 from openviking.model.listing import Listing
-from openviking.model.matches import GlobResult, GrepResult
 from openviking.providers.embedder import Embedder
 from openviking.providers.selection import embedder_of
 from openviking.service.accounts import Accounts
 from openviking.service.configured import configured
+from openviking.service.describing import Describing
 from openviking.service.embedded_relations import RelationMethods
+from openviking.service.embedded_search import SearchMethods
 from openviking.service.embedded_session import Session
+from openviking.service.embedded_session_waiting import SessionWaiting
 from openviking.service.embedded_sessions import SessionMethods
 from openviking.service.embedded_skills import SkillMethods
 from openviking.service.embedded_upkeep import UpkeepMethods
 from openviking.service.embedded_watches import WatchMethods
 from openviking.service.embedded_watching import Asked, Watching, import_work
 from openviking.service.embedding import Embedding
-from openviking.service.pictures import Image, addresses_of
+from openviking.service.erasing import Erasing, erasing_steps
+from openviking.service.extraction import Extraction
+from openviking.service.idle_sessions import IdleSessions
 from openviking.service.reindex import Reindexing
 from openviking.service.reindex_work import ReindexWork
 from openviking.service.running import Running
@@ -40,7 +43,9 @@ CLOSING_S: Final = 10.0
 """Seconds that closing waits for the imports of other threads to stop."""
 
 
-class OpenViking(SessionMethods, SkillMethods, UpkeepMethods, WatchMethods, RelationMethods):
+class OpenViking(
+    SearchMethods, SessionMethods, SessionWaiting, SkillMethods, UpkeepMethods, WatchMethods, RelationMethods
+):
     """A context database in a directory; several processes and threads may use it at once.
 
     ``path`` is the data directory (default: the one that the configuration names, else ``~/.openviking/data``),
@@ -82,20 +87,30 @@ class OpenViking(SessionMethods, SkillMethods, UpkeepMethods, WatchMethods, Rela
             self._accounts.close()
             self._embedding.close()
             raise
-        vectors = VectorLane(
-            self._accounts.open_stores, self._embedding, running=settings.workers > 0, interval=settings.poll_interval
-        )
+        stores = self._accounts.open_stores
+        self._extraction = Extraction(settings.memory, settings.vlm)
+        vectors = VectorLane(stores, self._embedding, running=settings.workers > 0, interval=settings.poll_interval)
         steps = {
-            **import_work(self._accounts, settings.fetch), **session_steps(), **ReindexWork(self._embedding).steps(),
+            **import_work(self._accounts, settings.fetch), **session_steps(self._extraction),
+            **ReindexWork(self._embedding).steps(), **erasing_steps(),
         }  # fmt: skip
-        self._worker = Worker(self._accounts.open_stores, steps, settings.workers, settings.poll_interval, vectors)
+        self._worker = Worker(
+            stores, steps, settings.workers, settings.poll_interval, vectors, Describing(settings.vlm),
+            self._extraction.slow,
+        )  # fmt: skip
         self._running = Running()
         cases = self._cases = UseCases(settings, self._accounts, self._worker, self._embedding, self._running)
         self._fs, self._content, self._search = cases.fs, cases.content, cases.search
         self._resources, self._system, self._relations = cases.resources, cases.system, cases.relations
-        self._sessions = Sessions(self._accounts, self._worker)
+        self._idle_sessions = IdleSessions(self._accounts.open_accounts, self._worker.wake, settings.sessions)
+        self._sessions = Sessions(
+            self._accounts, self._worker, settings.sessions, self._idle_sessions.clock.expect, self._extraction
+        )
+        if settings.workers > 0:
+            self._idle_sessions.start()
         self._skills = Skills(self._accounts, self._worker, self._search)
         self._tasks = Tasks(self._accounts, self._worker)
+        self._erasing = Erasing(self._accounts, self._worker, self._tasks)
         self._watching = Watching(self._accounts, self._worker, settings.fetch, running=settings.workers > 0)
         self._watches = self._watching.watches
         self._reindexing = Reindexing(self._accounts, self._worker, self._running, self._tasks)
@@ -106,9 +121,11 @@ class OpenViking(SessionMethods, SkillMethods, UpkeepMethods, WatchMethods, Rela
         An import of another thread ends at its next piece and is carried on by the next OpenViking on the store.
         """
         self._watching.stop()
+        self._idle_sessions.stop()
         self._worker.stop()
         self._running.wait(CLOSING_S)
         self._cases.close()
+        self._extraction.close()
         self._accounts.close()
         self._embedding.close()
 
@@ -180,141 +197,6 @@ class OpenViking(SessionMethods, SkillMethods, UpkeepMethods, WatchMethods, Rela
             )  # fmt: skip
             told = watched(report.root_uri)
         return replace(report, warnings=(*report.warnings, *told)) if told else report
-
-    def find(
-        self,
-        query: str = "",
-        target_uri: str | Sequence[str] = "",
-        *,
-        limit: int = 10,
-        node_limit: int | None = None,
-        score_threshold: float | None = None,
-        context_type: str | Sequence[str] | None = None,
-        filter: Mapping[str, Any] | None = None,  # noqa: A002 - its name on the wire
-        level: int | str | Sequence[int] | None = None,
-        tags: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        time_field: str | None = None,
-        events_time_decay_protection: str | None = None,
-        include_provenance: bool = False,
-        read_content: bool = False,
-        explain: bool = False,
-        strategy: str | Mapping[str, Any] | None = None,
-        explain_missing: str | Sequence[str] | None = None,
-        image: Image | Sequence[Image] | None = None,
-    ) -> FindResult:
-        """The best records for ``query``, each with lines, snippet and score (0 ≤ score < 1).
-
-        ``target_uri`` names one or more directories or files (default: the user's tree and ``viking://resources``).
-        ``level`` 0, 1, 2 means abstracts, overviews, files. ``since`` and ``until`` take ``2h``, ``7d``, a date or an
-        ISO time, on ``time_field`` ``updated_at`` or ``created_at``. ``filter`` is a tree of conditions on the fields of
-        a record, such as ``{"op": "must", "field": "level", "conds": [2]}``. A blank query with one of ``filter``,
-        ``context_type``, ``tags``, ``since``, ``until`` gives the newest records. With ``events_time_decay_protection``
-        (``"0"``, ``"12h"``, ``"7d"``) the scores of events fade when they are older than that. ``include_provenance`` tells
-        where the hits come from, ``explain`` adds the contributions to each score. ``strategy`` ``hierarchical`` walks
-        through directories from those nearest to the query; a preset (``classic``, ``late``) or an object of its parameters
-        says how.
-        ``explain_missing`` takes up to 20 URIs; ``missing`` of the result says of each why it is not among the hits.
-        ``image`` is a picture (path, bytes or address) or several, for a model that embeds them: its vector, together with
-        that of ``query`` if there is one, is compared with those of resources' files.
-        Raises `InvalidArgumentError`, `InvalidURIError`, `PermissionDeniedError`.
-        """
-        return self._search.find(
-            self._identity, query, target_uri, limit=limit, node_limit=node_limit, score_threshold=score_threshold,
-            context_type=context_type, filter=filter, level=level, tags=tags, since=since, until=until,
-            time_field=time_field, events_time_decay_protection=events_time_decay_protection,
-            include_provenance=include_provenance, read_content=read_content, explain=explain, strategy=strategy,
-            explain_missing=explain_missing, image_url=addresses_of(image),
-        )  # fmt: skip
-
-    def search(
-        self,
-        query: str = "",
-        target_uri: str | Sequence[str] = "",
-        *,
-        session_id: str | None = None,
-        search_type: str = "semantic",
-        dedup: bool = True,
-        rerank: bool = True,
-        limit: int = 10,
-        node_limit: int | None = None,
-        score_threshold: float | None = None,
-        context_type: str | Sequence[str] | None = None,
-        filter: Mapping[str, Any] | None = None,  # noqa: A002 - its name on the wire
-        level: int | str | Sequence[int] | None = None,
-        tags: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        time_field: str | None = None,
-        events_time_decay_protection: str | None = None,
-        include_provenance: bool = False,
-        read_content: bool = False,
-        explain: bool = False,
-        strategy: str | Mapping[str, Any] | None = None,
-        explain_missing: str | Sequence[str] | None = None,
-        image: Image | Sequence[Image] | None = None,
-    ) -> FindResult:
-        """As `find`, for a question that may belong to a session; it can't be blank.
-
-        ``search_type`` ``keywords`` ranks by words alone. Where a chat model is configured and something was said in the
-        session, it plans up to five queries instead of yours (``query_plan`` of the result); their hits are fused, each
-        record once, and ``limit`` is that of all. ``dedup`` False gives them one after the other, each query with its own
-        limit, as over HTTP. ``rerank`` False does without the rerank model that may be configured. Raises as `find` does.
-        """
-        return self._search.search(
-            self._identity, query, target_uri, session_id=session_id, search_type=search_type, dedup=dedup, rerank=rerank,
-            limit=limit, node_limit=node_limit, score_threshold=score_threshold,
-            context_type=context_type, filter=filter, level=level, tags=tags, since=since, until=until,
-            time_field=time_field, events_time_decay_protection=events_time_decay_protection,
-            include_provenance=include_provenance, read_content=read_content, explain=explain, strategy=strategy,
-            explain_missing=explain_missing, image_url=addresses_of(image),
-        )  # fmt: skip
-
-    def grep(
-        self,
-        uri: str,
-        pattern: str,
-        *,
-        case_insensitive: bool = False,
-        exclude_uri: str | None = None,
-        node_limit: int | None = 256,
-        level_limit: int = 10,
-        before_context: int = 0,
-        after_context: int = 0,
-        tags: Sequence[str] | None = None,
-        include_tags: bool = False,
-    ) -> GrepResult:
-        """Lines that match a regular expression in all files at and below ``uri``.
-
-        At most ``node_limit`` lines are listed (None: all) and all are counted; ``level_limit`` is the greatest depth
-        of a file; up to 1,000 lines of context on each side. Raises `InvalidArgumentError`, `DeadlineExceededError`, `NotFoundError`.
-        """
-        return self._search.grep(
-            self._identity, uri, pattern, case_insensitive=case_insensitive, exclude_uri=exclude_uri,
-            node_limit=node_limit, level_limit=level_limit, before_context=before_context, after_context=after_context,
-            tags=tags, include_tags=include_tags,
-        )  # fmt: skip
-
-    def glob(
-        self,
-        pattern: str,
-        uri: str = "viking://",
-        *,
-        node_limit: int | None = 256,
-        extra_fields: Sequence[str] | None = None,
-        tags: Sequence[str] | None = None,
-        include_tags: bool = False,
-    ) -> GlobResult:
-        """Files and directories whose path relative to ``uri`` matches ``pattern`` (``*``, ``**``, ``?``, ``[ab]``).
-
-        URIs, or objects if ``extra_fields`` (name, path, type, size, mode, mtime, locked, id) or tags are asked for.
-        Raises `InvalidArgumentError`, `NotFoundError`.
-        """
-        return self._search.glob(
-            self._identity, pattern, uri, node_limit=node_limit, extra_fields=extra_fields, tags=tags,
-            include_tags=include_tags,
-        )  # fmt: skip
 
     def ls(
         self,

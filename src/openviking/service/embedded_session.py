@@ -86,6 +86,18 @@ class Session:
         """Change its settings; as `OpenViking.update_session_config`."""
         return self._door.update_session_config(self.session_id, config)
 
-    def delete(self) -> None:
-        """Remove it with all that is in it. Raises `NotFoundError`."""
-        self._door.delete_session(self.session_id)
+    def extract(self) -> list[dict[str, Any]]:
+        """Make memories of its live messages; as `OpenViking.extract_session`. Raises `NotFoundError`."""
+        return self._door.extract_session(self.session_id)
+
+    def rollback(self, archive_id: str) -> dict[str, Any]:
+        """Take back the memories of a commit; as `OpenViking.rollback_session`. Raises `NotFoundError`."""
+        return self._door.rollback_session(self.session_id, archive_id)
+
+    def redact(self, message_id: str, memories: bool = False) -> dict[str, Any]:
+        """Take a message out of it for ever; as `OpenViking.redact_message`. Raises `NotFoundError`."""
+        return self._door.redact_message(self.session_id, message_id, memories)
+
+    def delete(self, memories: bool = False) -> dict[str, Any]:
+        """Remove it with all that is in it; as `OpenViking.delete_session`. Raises `NotFoundError`."""
+        return self._door.delete_session(self.session_id, memories)

@@ -29,7 +29,8 @@ class SessionMethods:
         Raises `AlreadyExistsError`, `InvalidArgumentError`.
         """
         return self._sessions.create(
-            self._identity, session_id, memory_policy=memory_policy, auto_commit_policy=auto_commit_policy,
+            self._identity, session_id, memory_policy=memory_policy,
+            auto_commit_policy=KEEP if auto_commit_policy is None else auto_commit_policy,
             memory_extraction_config=memory_extraction_config,
         )  # fmt: skip
 
@@ -56,9 +57,12 @@ class SessionMethods:
             memory_extraction_config=given.get("memory_extraction_config", KEEP),
         )  # fmt: skip
 
-    def delete_session(self, session_id: str) -> None:
-        """Remove a session with all that is in it. Raises `NotFoundError`."""
-        self._sessions.delete(self._identity, session_id)
+    def delete_session(self, session_id: str, memories: bool = False) -> dict[str, Any]:
+        """Remove a session with all that is in it; ``memories`` that were made of it stay, and are named.
+
+        With ``memories`` those of it alone that nobody edited go too, ``memories_removed``. Raises `NotFoundError`.
+        """
+        return self._sessions.delete(self._identity, session_id, memories=memories)
 
     def add_message(
         self,
@@ -92,6 +96,15 @@ class SessionMethods:
         """Add 1 to 100 messages, all or none, each a mapping with the fields of `add_message` (``id`` for its id)."""
         return self._sessions.add(self._identity, session_id, messages)
 
+    def redact_message(self, session_id: str, message_id: str, memories: bool = False) -> dict[str, Any]:
+        """Take a message out of a session for ever, live or archived: ``place``, ``redacted``, ``tool_results``.
+
+        ``memories`` that were made of it stay and are named; with ``memories`` those of it alone that nobody edited go
+        too, and the event of its archive: ``memories_removed``. `erase` overwrites the bytes on the disk. Raises
+        `NotFoundError`.
+        """
+        return self._sessions.redact(self._identity, session_id, message_id, memories=memories)
+
     def session_used(
         self, session_id: str, contexts: Sequence[str] | None = None, skill: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -111,13 +124,28 @@ class SessionMethods:
     ) -> dict[str, Any]:
         """Archive the messages, all but the last ``keep_recent_count``: ``status``, ``archive_uri``, ``task_id``, ``archived``.
 
-        A task describes the archive. With nothing to archive ``status`` is ``skipped``. Raises `NotFoundError`.
+        A task makes memories of it (`wait_commit`). With nothing to archive ``status`` is ``skipped``. Raises `NotFoundError`.
         """
         return self._sessions.commit(
             self._identity, session_id, keep_recent_count=keep_recent_count, retention_mode=retention_mode,
             keep_recent_turn_count=keep_recent_turn_count, retained_message_token_budget=retained_message_token_budget,
             min_raw_tail_steps=min_raw_tail_steps, extraction_metadata=extraction_metadata,
         )  # fmt: skip
+
+    def extract_session(self, session_id: str) -> list[dict[str, Any]]:
+        """Make memories of what the live messages say, without archiving them: what was added or changed.
+
+        Each with ``uri``, ``memory_type``, ``operation``, ``abstract`` and ``sources``, the ids of the messages. There is no
+        event among them, which a commit makes. Raises `NotFoundError`.
+        """
+        return self._sessions.extract(self._identity, session_id)
+
+    def rollback_session(self, session_id: str, archive_id: str) -> dict[str, Any]:
+        """Take back the memories of the commit that made an archive: ``reverted``, and ``kept`` what was changed since.
+
+        The messages stay. Raises `NotFoundError`, `FailedPreconditionError` while the commit is under way.
+        """
+        return self._sessions.rollback(self._identity, session_id, archive_id)
 
     def get_session_context(self, session_id: str, token_budget: int | None = None) -> dict[str, Any]:
         """What a model needs to go on: ``latest_archive_overview``, ``messages``, ``estimatedTokens``, ``stats``.

@@ -36,7 +36,8 @@ class SkillMethods:
 
         ``data`` is the path of a ``SKILL.md``, of a zip or of a folder with one in any of its directories, the text of
         one, or an object with ``name``, ``description`` and ``content``, or a tool as MCP describes it. One of the same
-        name is replaced. ``skills`` names which of them; ``list_only`` stores nothing. Raises `InvalidArgumentError`.
+        name is replaced. ``skills`` names which of them; ``list_only`` stores nothing. Secrets in a skill are replaced by
+        placeholders: ``masked`` says in which lines, ``warnings`` in words. Raises `InvalidArgumentError`.
         """
         return self._skills.add(
             self._identity, _local(data), skills=skills, list_only=list_only, source_metadata=source_metadata,

@@ -8,6 +8,7 @@ from typing import Any
 from openviking.errors import NotFoundError
 from openviking.model.identity import Identity
 from openviking.model.listing import Listing
+from openviking.service.erasing import Erasing
 from openviking.service.reindex import Reindexing
 from openviking.service.system import System
 from openviking.service.tasks import Tasks
@@ -20,6 +21,7 @@ class UpkeepMethods:
     _system: System
     _reindexing: Reindexing
     _tasks: Tasks
+    _erasing: Erasing
 
     def check_consistency(
         self, uri: str = "viking://", *, timeout: float | None = None, cursor: str | None = None
@@ -56,6 +58,17 @@ class UpkeepMethods:
             self._identity, uri, mode, wait=wait, timeout=timeout, dry_run=dry_run, force=force, recursive=recursive,
             tags=tags, tag_mode=tag_mode,
         )  # fmt: skip
+
+    def erase(self, *, rewrite: bool | None = None, wait: bool = True, timeout: float | None = None) -> dict[str, Any]:
+        """Overwrite on the disk what was removed before: its task, with ``wait`` when it has ended.
+
+        ``rewrite`` True writes the whole database anew, while writers wait, and no byte of what was removed is left;
+        None does so up to 512 MiB. ``result`` of the task says whether it was ``rewritten``. Raises
+        `DeadlineExceededError` after ``timeout`` seconds; it goes on then.
+        """
+        if wait:
+            return self._erasing.wait(self._identity, rewrite=rewrite, timeout=timeout)
+        return self._erasing.start(self._identity, rewrite=rewrite)
 
     def get_task(self, task_id: str) -> dict[str, Any] | None:
         """A task's ``status``, ``stage``, ``result``, ``error`` and more; None if it is unknown or forgotten."""

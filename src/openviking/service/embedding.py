@@ -9,16 +9,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from openviking.config.settings import EmbeddingSettings
-from openviking.errors import DeadlineExceededError, InvalidArgumentError, OpenVikingError, UnavailableError
+from openviking.errors import InvalidArgumentError, OpenVikingError, UnavailableError
 from openviking.model.embedding import EmbeddingModel
 from openviking.model.hit import Degradation
 from openviking.providers.embedder import Embedder, real_numbers
-from openviking.service.breaker import Breaker, Ticket
+from openviking.service.breaker import Breaker
+from openviking.service.model_calls import translated, unavailable, without_quotes
+from openviking.service.question_calls import QuestionCalls
 from openviking.store.port import AccountStore, QueryVector
 
 if TYPE_CHECKING:
@@ -29,20 +30,11 @@ STAGE: Final = "vectors"
 """The stage of find that an answer is without when the model does not answer."""
 
 KEPT_QUESTIONS: Final = 1_000
-QUESTIONS_AT_ONCE: Final = 16
-"""Calls for questions that may be under way; what is more waits for one of them within its deadline."""
-
-GRACE_S: Final = 0.2
-"""So much later than its deadline a call of the model is given up from outside."""
-
 ANYTHING: Final = "status"
 """What a service is asked that is only to show that it answers."""
 
 PICTURE_S: Final = 10.0
 """So long, or as long as for a question, a vector of pictures is waited for."""
-
-PROBE_S: Final = 0.3
-"""So long a question waits that tries whether an outage is over; its call goes on when it has been answered by words."""
 
 RENEWED_S: Final = 1_800.0
 """After so long a store is told again that the model is used."""
@@ -51,8 +43,6 @@ LONGEST_CALL_S: Final = 100.0
 """No call for passages may take longer."""
 
 LENGTH_TOLERANCE: Final = 1e-3
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -85,12 +75,12 @@ class Embedding:
         self._used: dict[int, float] = {}
         self._filled: set[int] = set()
         self._questions: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-        self._asking = threading.BoundedSemaphore(QUESTIONS_AT_ONCE)
         self.calls = Breaker()
         """Of calls for passages."""
         breaker = settings.circuit_breaker
         self.questions = Breaker(breaker.failure_threshold, breaker.reset_timeout, breaker.max_reset_timeout)
         """Of calls for questions, whose deadline is much shorter."""
+        self._asking = QuestionCalls(self.questions, settings.query_timeout)
 
     @property
     def enabled(self) -> bool:
@@ -162,7 +152,7 @@ class Embedding:
         known = self.known_model()
         if known is None:
             deadline = time.monotonic() + self._settings.query_timeout
-            known = self._model = self._within(deadline, lambda: self.embedder.model)
+            known = self._model = self._asking.within(deadline, lambda: self.embedder.model)
         return known
 
     def ask_once(self) -> None:
@@ -178,7 +168,7 @@ class Embedding:
     def _ask(self) -> None:
         model = self.model_in_time()
         deadline = time.monotonic() + self._settings.query_timeout
-        self._within(deadline, lambda: self._answered(model, ANYTHING, deadline))
+        self._asking.within(deadline, lambda: self._answered(model, ANYTHING, deadline))
 
     def trouble(self) -> OpenVikingError | None:
         """Why the model can't be used, None if it works.
@@ -233,13 +223,13 @@ class Embedding:
             return Asked()
         deadline = time.monotonic() + self._settings.query_timeout
         try:
-            model = self.known_model() or self._within(deadline, lambda: self.embedder.model)
+            model = self.known_model() or self._asking.within(deadline, lambda: self.embedder.model)
             self._model = model
             if not self._has_vectors(store, model):
                 return Asked(model)
             values = self._remembered(question)
             if values is None:
-                values = self._within(deadline, lambda: self._answered(model, question, deadline))
+                values = self._asking.within(deadline, lambda: self._answered(model, question, deadline))
         except OpenVikingError as error:
             if error.details.get("service") == "store":
                 raise
@@ -268,7 +258,7 @@ class Embedding:
             key = "\0" + hashlib.sha256("\0".join([text, *pictures]).encode("utf-8", "replace")).hexdigest()
             values = self._remembered(key)
             if values is None:
-                values = self._within(deadline, lambda: self._seen(model, key, text, pictures, deadline))
+                values = self._asking.within(deadline, lambda: self._seen(model, key, text, pictures, deadline))
         except OpenVikingError as error:
             if error.details.get("refused"):
                 raise InvalidArgumentError(error.message, field="image_url") from error
@@ -301,54 +291,6 @@ class Embedding:
             return True
         return False
 
-    def _within(self, deadline: float, call: Callable[[], T]) -> T:
-        """The result of a call of the model for a question, or the reason why there is none, at the latest at ``deadline``."""
-        outage = self.questions.outage
-        if outage is not None:
-            if self.questions.left() > 0:
-                raise unavailable_still(outage.error)
-            deadline = min(deadline, time.monotonic() + PROBE_S)
-        free = self._asking.acquire(timeout=max(deadline - time.monotonic(), 0))
-        ticket = self.questions.admit()
-        if not free:
-            late = _late(self._settings.query_timeout, "too many questions at once")
-            if ticket is not None:
-                # None of those under way has ended: that says as much as one call more.
-                self.questions.failed(ticket, late)
-            raise late
-        if ticket is None:
-            self._asking.release()
-            outage = self.questions.outage
-            raise unavailable("it is left alone for a moment") if outage is None else unavailable_still(outage.error)
-        once = threading.Lock()
-        made = begun(lambda: self._tried(call, ticket, once), "openviking-question")
-        made.add_done_callback(lambda _: self._asking.release())
-        allowed = max(deadline - time.monotonic(), 0)
-        try:
-            return made.result(timeout=min(allowed, PROBE_S) if ticket.probe else allowed + GRACE_S)
-        except TimeoutError as error:
-            if not ticket.probe and once.acquire(blocking=False):
-                self.questions.failed(ticket, _late(self._settings.query_timeout, "no answer"))
-            raise _late(self._settings.query_timeout, "no answer") from error
-
-    def _tried(self, call: Callable[[], T], ticket: Ticket, once: threading.Lock) -> T:
-        """The result of a call for a question, after which its breaker knows whether the model answers.
-
-        ``once`` is held by whoever reports a failure, so that one call is not two.
-        """
-        try:
-            result = call()
-        except Exception as error:
-            found = translated(error)
-            if found.details.get("refused"):
-                # The model answers, and another question may well be taken.
-                self.questions.succeeded(ticket)
-            elif once.acquire(blocking=False):
-                self.questions.failed(ticket, found)
-            raise found from error
-        self.questions.succeeded(ticket)
-        return result
-
     def _remembered(self, question: str) -> NDArray[np.float32] | None:
         with self._lock:
             found = self._questions.get(question)
@@ -377,73 +319,3 @@ class Embedding:
             self._questions[question] = values
             while len(self._questions) > KEPT_QUESTIONS:
                 self._questions.popitem(last=False)
-
-
-def begun(work: Callable[[], T], name: str) -> Future[T]:
-    """``work`` in a thread of its own, which keeps no process from ending: what hangs in it can be left behind."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001
-            # Whoever waits for the future gets it.
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    if not started(run, name):
-        # The system has no thread left: the caller does it.
-        run()
-    return future
-
-
-def started(work: Callable[[], object], name: str) -> bool:
-    """Whether ``work`` is done by a thread of its own from now on; False if the system has none left."""
-    try:
-        threading.Thread(target=work, name=name, daemon=True).start()
-    except RuntimeError:
-        return False
-    return True
-
-
-def translated(error: Exception) -> OpenVikingError:
-    """A model's error as one of ours; what only a fault of its code raises is logged."""
-    if isinstance(error, OpenVikingError):
-        return error
-    _log.error("the embedding model failed", exc_info=error)
-    try:
-        told = repr(error)
-    except Exception:  # noqa: BLE001
-        # The edge to an embedder of somebody else, whose errors may fail themselves.
-        told = type(error).__name__
-    return unavailable(told.encode("utf-8", "replace").decode())
-
-
-def unavailable(reason: str) -> UnavailableError:
-    """That the model does not answer."""
-    return UnavailableError(f"The embedding model does not answer: {reason}", service="embedding", reason=reason)
-
-
-def unavailable_still(error: OpenVikingError) -> UnavailableError:
-    """That the model is not asked because it did not answer a moment ago."""
-    still = UnavailableError(error.message, service="embedding", reason="it is left alone for a while")
-    status = error.details.get("upstream_status_code")
-    return still if status is None else _with_status(still, status)
-
-
-def _with_status(error: UnavailableError, status: object) -> UnavailableError:
-    error.details["upstream_status_code"] = status
-    return error
-
-
-def without_quotes(error: OpenVikingError) -> str:
-    """Why a model does not answer, without the words of its service: they may quote what another caller sent it."""
-    status = error.details.get("upstream_status_code")
-    return error.message if status is None else f"The embedding model does not answer: HTTP {status}"
-
-
-def _late(seconds: float, why: str) -> DeadlineExceededError:
-    return DeadlineExceededError(
-        f"The embedding model did not answer within {seconds:g} s ({why})", operation="embedding", timeout=seconds
-    )

@@ -36,6 +36,7 @@ from openviking.service.targets import sees_all, visible_roots
 from openviking.service.unfinished import done_before
 from openviking.service.worker import Worker, time_limit
 from openviking.store.batch import Copy, MakeDirectory, Move, Remove, SetTags, TagMode
+from openviking.store.pictures import Described
 from openviking.store.port import View
 from openviking.text import quoted
 from openviking.uri import RESERVED_NAMES, URI, context_type
@@ -177,16 +178,19 @@ class FileSystem:
         """Tags and context type of a node, and the ``origin`` of its summaries.
 
         For a directory, ``stored`` says whether its sidecars are stored and found; for a text file there is its
-        ``encoding``.
+        ``encoding``; of a picture ``described_by`` names the model, or ``not_described`` says why there is none.
         """
         target = resolve(identity, uri)
-        with self._accounts.store(identity).read() as view:
+        store = self._accounts.store(identity)
+        with store.read() as view:
             node = self._node(view, target)
             attrs: dict[str, Any] = {"tags": list(view.tags([node.id]).get(node.id, ()))}
             if node.is_dir:
                 stored = view.sidecars(node.path)
                 attrs["origin"] = CurrentSidecars(view).of(node.path).origin
                 attrs["stored"] = stored is not None and not stored.stale
+            elif node.is_picture:
+                attrs |= _said_of(store.pictures.of(node.hash or b""))
             elif node.is_text:
                 attrs["encoding"] = node.encoding
                 attrs["origin"] = "extractive"
@@ -331,6 +335,13 @@ class FileSystem:
                 f"{target} is not a directory", resource=str(target), expected="directory", actual="file"
             )
         return node
+
+
+def _said_of(known: Described | None) -> dict[str, Any]:
+    """What attributes tell of a picture's description."""
+    if known is not None and known.description:
+        return {"origin": "model", "described_by": known.model}
+    return {"origin": "extractive", "not_described": (known and known.error) or "no model has looked at it yet"}
 
 
 def _description(text: object) -> str:

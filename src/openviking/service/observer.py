@@ -20,7 +20,9 @@ from openviking.ingest.prepare import PREPARED
 from openviking.model.identity import Identity
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
-from openviking.service.embedding import Embedding, without_quotes
+from openviking.service.describing import Describing
+from openviking.service.embedding import Embedding
+from openviking.service.model_calls import without_quotes
 from openviking.service.processed import queue_status
 from openviking.service.targets import visible_roots
 from openviking.service.worker import Worker, time_limit
@@ -71,7 +73,9 @@ class Observer:
         """The models there are, and whether they answer."""
         state, told = self._model(identity)
         rows = [("embedding", told.get("provider", "-"), told.get("model", "-"), told.get("dimension", "-"), state)]
-        failing = state not in {"ready", "off", "not loaded"}
+        if (eyes := self._worker.describing) is not None:
+            rows.append(("pictures", *self._describing(identity, eyes)))
+        failing = any(row[-1] not in {"ready", "off", "not loaded"} for row in rows)
         return _component("models", _table(("Use", "Provider", "Model", "Dimension", "State"), rows), failing=failing)
 
     def lock(self, identity: Identity) -> dict[str, Any]:  # noqa: ARG002 - the same for everybody
@@ -175,6 +179,19 @@ class Observer:
         if trouble is not None:
             return told_of_model(trouble, identity), told
         return ("ready" if self._embedding.has_model else "not loaded"), told
+
+    @staticmethod
+    def _describing(identity: Identity, eyes: Describing) -> tuple[str, str, str, str]:
+        """Provider, model, no dimension, and state of the model that describes pictures."""
+        outage = eyes.calls.outage
+        try:
+            told = eyes.describe()
+        except OpenVikingError as error:
+            return "-", "-", "-", told_of_model(error, identity)
+        state = "ready" if eyes.calls.answered else "not loaded"
+        if outage is not None:
+            state = told_of_model(outage.error, identity)
+        return told.get("provider", "-"), told.get("model", "-"), "-", state
 
 
 class Readiness:

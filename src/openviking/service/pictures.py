@@ -16,6 +16,7 @@ from openviking.errors import DeadlineExceededError, InvalidArgumentError, NotFo
 from openviking.ingest.fetch.failures import FetchCancelled
 from openviking.ingest.fetch.fetcher import Fetcher
 from openviking.model.identity import Identity
+from openviking.parse.pictures import MAX_BYTES, format_of
 from openviking.service.access import resolve
 from openviking.service.accounts import Accounts
 from openviking.text import quoted
@@ -27,24 +28,12 @@ Image: TypeAlias = str | bytes | os.PathLike[str]
 FORMS: Final = ("data:image/", "http://", "https://", SCHEME)
 
 MAX_PICTURES: Final = 8
-MAX_BYTES: Final = 10 * 1024 * 1024
-"""Of one picture."""
-
 MAX_BYTES_TOGETHER: Final = 20 * 1024 * 1024
 
 FETCH_S: Final = 10.0
 """So long the pictures of one query may take to be fetched."""
 
 _DATA: Final = re.compile(r"data:image/[a-z0-9.+-]{1,40}(?:;[a-z-]+=[^;,]{0,80})*;base64,", re.IGNORECASE)
-_SIGNATURES: Final = (
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\xff\xd8\xff", "jpeg"),
-    (b"GIF87a", "gif"),
-    (b"GIF89a", "gif"),
-    (b"BM", "bmp"),
-    (b"II*\x00", "tiff"),
-    (b"MM\x00*", "tiff"),
-)
 
 
 def named(value: object) -> tuple[str, ...]:
@@ -90,7 +79,7 @@ def _address(image: Image) -> str:
             raise _wrong(
                 f"image: {quoted(name)} can't be read ({getattr(error, 'strerror', None) or error}); an address begins with {', '.join(FORMS)}"
             ) from error
-    kind = kind_of(content)
+    kind = format_of(content)
     if kind is None or len(content) > MAX_BYTES:
         raise _wrong(f"image: {quoted(name)} is no PNG, JPEG, GIF, WebP, BMP or TIFF of at most {MAX_BYTES:,} bytes")
     return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
@@ -119,7 +108,7 @@ class Pictures:
                 raise _wrong(
                     f"image_url: a picture may have {MAX_BYTES:,} bytes, and all together {MAX_BYTES_TOGETHER:,}"
                 )
-            kind = kind_of(content)
+            kind = format_of(content)
             if kind is None:
                 raise _wrong(f"image_url: {_shown(address)} is no picture in PNG, JPEG, GIF, WebP, BMP or TIFF")
             found.append(f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}")
@@ -147,13 +136,6 @@ class Pictures:
                 what = "is a directory" if node.is_dir else f"has more than {MAX_BYTES:,} bytes"
                 raise _wrong(f"image_url: {uri} {what}")
             return view.data(node)
-
-
-def kind_of(content: bytes) -> str | None:
-    """The format of a picture by its first bytes, as media types name it; None for what is none that models take."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "webp"
-    return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
 
 
 def _decoded(address: str) -> bytes:

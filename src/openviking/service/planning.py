@@ -54,7 +54,10 @@ class Planned:
 
 
 class Planning:
-    """The chat model that plans: ``planner`` if anything is said of it, else ``vlm``; or ``given``, its owner's to close."""
+    """The chat model that plans: ``planner`` if anything is said of it, else ``vlm``; or ``given``, its owner's to close.
+
+    ``dedicated`` says that it is the former.
+    """
 
     def __init__(
         self,
@@ -63,8 +66,8 @@ class Planning:
         vlm: ChatSettings,
         given: Chat | None = None,
     ) -> None:
-        own = planner != ChatSettings()
-        self._settings, self._section = (planner, "query_planner") if own else (vlm, "vlm")
+        self.dedicated = planner != ChatSettings()
+        self._settings, self._section = (planner, "query_planner") if self.dedicated else (vlm, "vlm")
         self._retrieval = retrieval
         self._given = given
         self._made: Chat | None = None
@@ -75,8 +78,17 @@ class Planning:
     @property
     def enabled(self) -> bool:
         """Whether there is a model that plans, and it may."""
-        there = self._given is not None or self._settings != ChatSettings()
-        return there and self._retrieval.enable_intent
+        return self.has_model and self._retrieval.enable_intent
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model, for planning or for what else it is good at."""
+        return self._given is not None or self._settings != ChatSettings()
+
+    @property
+    def timeout(self) -> float:
+        """Seconds for one call of the model, whoever asks it."""
+        return self._settings.timeout
 
     def planned(
         self,
@@ -123,7 +135,7 @@ class Planning:
 
     def describe(self) -> dict[str, Any]:
         """What people may know of the model. Raises `OpenVikingError` for one that is configured wrongly."""
-        return self._chat().describe() if self.enabled else {"provider": "none"}
+        return self.chat().describe() if self.enabled else {"provider": "none"}
 
     def close(self) -> None:
         """Close the model's client unless it was given; calls under way come to an end."""
@@ -150,7 +162,8 @@ class Planning:
             return "" if sidecars is None else sidecars.abstract
         return ""
 
-    def _chat(self) -> Chat:
+    def chat(self) -> Chat:
+        """The model, made when it is first needed. Raises `OpenVikingError` for one that is configured wrongly, or closed."""
         if self._given is not None:
             return self._given
         with self._lock:
@@ -161,6 +174,6 @@ class Planning:
             return self._made
 
     def _asked(self, messages: Sequence[dict[str, str]]) -> Completion:
-        chat = self._chat()
-        allowed = min(self._retrieval.recall_intent_timeout_s, self._settings.timeout)
+        chat = self.chat()
+        allowed = min(self._retrieval.recall_intent_timeout_s, self.timeout)
         return _MODEL.ask(self.calls, lambda: chat.complete(messages, timeout=allowed, repeat=False))

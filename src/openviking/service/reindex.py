@@ -59,7 +59,8 @@ class Reindexing:
         """Make the records at and below ``uri`` anew: what was scanned, rebuilt and deleted; without ``wait`` its task.
 
         ``vectors_only`` queues what has no vector, also what the model refused; with ``force`` all vectors are made
-        again. ``semantic_and_vectors`` parses the files again and makes the summaries anew. ``prune_orphans`` removes
+        again. ``semantic_and_vectors`` parses the files again and makes the summaries anew; with ``force`` pictures are
+        described anew, too, if there is a model for that. ``prune_orphans`` removes
         files whose bytes are lost, and at ``viking://`` what belongs to nothing; with ``dry_run`` it only counts.
         Each mends what the audit says it does. ``recursive`` False means the directory and the files right in it.
         ``tags`` are given to all of it. Raises `PermissionDeniedError` for a member outside of the own tree,
@@ -91,6 +92,7 @@ class Reindexing:
             "path": target.path, "mode": mode, "dry_run": dry_run, "force": force, "recursive": recursive,
             "is_dir": node.is_dir, "tags": list(accepted_tags(tags)[0]) if tags is not None and target.parts else None,
             "tag_mode": tag_mode, "began": time.time(),
+            "describe": force and mode == "semantic_and_vectors" and self._worker.describing is not None,
         }  # fmt: skip
         # In a queue of its own per place: the same work that waits already is refused there.
         job = with_task(NewJob(KIND, target.path, payload), task)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from openviking.errors import OpenVikingError
-from openviking.ingest.background import PREPARE_BATCH, PREPARE_BYTES, Step, Turn
+from openviking.ingest.background import PREPARE_BATCH, PREPARE_BYTES, Step, Turn, described
 from openviking.ingest.prepare import PREPARED, prepare
 from openviking.ingest.sidecars import render
 from openviking.model.node import Node
@@ -117,6 +117,10 @@ def _begin(work: _Work) -> None:
         operations.append(SetTags(work.path, tags, work.payload["tag_mode"], everywhere))
     if work.payload["mode"] not in {PRUNE, VECTORS}:
         operations.append(Outdate(work.path, work.payload["recursive"]))
+        # What a model would not look at may be another's to look at by now.
+        work.store.pictures.forget_refusals(work.path)
+        if work.payload.get("describe"):
+            work.store.pictures.forget(work.path)
     if operations:
         work.store.apply(operations)
     work.run.stage("scanning", {"done": 0})
@@ -181,12 +185,14 @@ def _prepare(work: _Work) -> None:
             try:
                 with work.store.read() as view:
                     data = view.data(node)
+                    description = "" if work.payload.get("describe") else described(view, node)
             except OpenVikingError as error:
                 passed_over.add(node.id)
                 work.counts["failed_records"] += 1
                 work.warn(f"{node.uri}: {error.message}")
                 continue
-            puts.append((node, PutFile(node.path, prepare(node.name, data, node.hash), mode="replace", base=node.hash)))
+            made = prepare(node.name, data, node.hash, description=description)
+            puts.append((node, PutFile(node.path, made, mode="replace", base=node.hash)))
         outcomes = work.store.apply([put for _, put in puts], tolerant=True).outcomes if puts else ()
         for (node, _), outcome in zip(puts, outcomes, strict=True):
             # Whoever was faster has it prepared; what can't be written is not tried for ever.

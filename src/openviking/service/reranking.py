@@ -28,6 +28,9 @@ STAGE: Final = "rerank"
 DEFAULT_THRESHOLD: Final = 0.1
 """What a hit must exceed once a rerank section is there (contract/retrieval.md §3.8)."""
 
+BEHIND: Final = 1 - 1e-9
+"""What is left of a score behind an equal one."""
+
 FAILURES: Final = 2
 FIRST_PAUSE_S: Final = 10.0
 LONGEST_PAUSE_S: Final = 600.0
@@ -50,11 +53,15 @@ class Reranked:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is kept of reranked hits: ``limit`` above ``threshold``; ``files`` says that files are wanted at all."""
+    """What is kept of reranked hits: ``limit`` above ``threshold``; ``files`` says that files are wanted at all.
+
+    Of those kept the ones above ``shown`` are to be seen.
+    """
 
     limit: int
     threshold: float
     files: bool = True
+    shown: float = 0.0
 
 
 class Reranking:
@@ -95,11 +102,12 @@ class Reranking:
         """How many candidates a search for ``limit`` hits gives to `reread` (contract/retrieval.md §3.8)."""
         return 2 * limit
 
-    def reranked(self, query: str, documents: Sequence[str], own: Sequence[float]) -> Reranked:
+    def reranked(self, query: str, documents: Sequence[str], own: Sequence[float], *, shown: float = 0.0) -> Reranked:
         """New scores for candidates, best first, whose texts are ``documents`` and whose own scores are ``own``.
 
-        Blank documents are not sent, nor those beyond what one call takes: they keep their score, as all do when the model
-        does not answer within ``rerank.timeout``. It never raises for a model that fails.
+        Blank documents are not sent: they keep their score, as all do when the model does not answer within
+        ``rerank.timeout``. Those beyond what one call takes were behind the others before, and stay behind those that it
+        gives more than ``shown``, what a hit must exceed. It never raises for a model that fails.
         """
         sent = [place for place, text in enumerate(documents) if text.strip()]
         if not self.enabled or not query.strip() or not sent:
@@ -109,7 +117,7 @@ class Reranking:
             return Reranked(tuple(own))
         try:
             reranker = self._reranker()
-            sent = sent[: reranker.most]
+            sent, unread = sent[: reranker.most], sent[reranker.most :]
             asked, texts = fitted(query, [documents[place] for place in sent], self._settings.max_input_tokens)
             given = self._asked(reranker, asked, texts)
         except OpenVikingError as error:
@@ -118,15 +126,20 @@ class Reranking:
         scores = list(own)
         for place, score in zip(sent, found.scores, strict=True):
             scores[place] = score
+        applied = any(one is not None and math.isfinite(one) for one in given)
+        if applied and unread:
+            lowest = min((scores[place] for place in sent if scores[place] > shown), default=math.inf)
+            for place in unread:
+                scores[place] = min(own[place], lowest * BEHIND)
         notes = tuple(Degradation(STAGE, note) for note in found.notes)
         tokens = estimate_tokens(asked) + sum(map(estimate_tokens, texts))
-        return Reranked(tuple(scores), any(one is not None and math.isfinite(one) for one in given), notes, tokens)
+        return Reranked(tuple(scores), applied, notes, tokens)
 
     def reread(
         self, query: str, best: Sequence[Ranked], texts: Sequence[str], hits: Sequence[Hit], options: Cut
     ) -> tuple[tuple[Hit, ...], Reranked]:
         """``hits`` of the records ``best``, whose documents are ``texts``, in the model's order; and what it answered."""
-        found = self.reranked(query, texts, [one.score for one in best])
+        found = self.reranked(query, texts, [one.score for one in best], shown=options.shown)
         anew = behind_files(best, found.scores) if options.files else list(found.scores)
         ordered = cut(
             [replace(one, score=score) for one, score in zip(best, anew, strict=True)], options.limit, options.threshold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Sequence
@@ -39,10 +40,14 @@ from openviking.service.relations import readable, tells
 from openviking.service.reranking import Cut, Reranking
 from openviking.service.search_request import Options, SearchRequest, checked
 from openviking.service.targets import visible_roots
+from openviking.service.turns import Turns
 from openviking.service.walking import by_directories
 from openviking.store.port import AccountStore, View
 from openviking.text import estimate_tokens, quoted
 from openviking.uri import from_path
+
+READERS: Final = 2
+"""Finds that read the store at once, and greps."""
 
 REFUSED_KNOWN: Final = 1_000
 """Among so many refused passages one is looked for that has no vector."""
@@ -69,6 +74,8 @@ class Search:
         self._reranking = reranking if reranking is not None and reranking.enabled else None
         self._least = 0.0 if reranking is None else reranking.threshold
         self._grep_timeout = grep_timeout
+        # A grep may take seconds; finds don't wait behind it.
+        self._finds, self._greps = Turns(READERS), Turns(READERS)
         self._embedding = embedding
         self._dense_weight = dense_weight
 
@@ -122,22 +129,48 @@ class Search:
                 self._accounts.store(identity), identity, request.query, session_id,
                 context_types=request.scope.context_types, target=target,
             )  # fmt: skip
-        reranking = self._reranking if rerank and not request.pictures else None
         return carried_out(
-            identity, request, planned, lambda one: self._answered(identity, one, reranking), dedup=dedup
+            identity, request, planned, lambda one: self._answered(identity, one, rerank=rerank), dedup=dedup
         )
 
-    def _answered(self, identity: Identity, request: SearchRequest, reranking: Reranking | None = None) -> FindResult:
-        """The answer to one query: what it means, the first stage, perhaps a second one, and the telling of both."""
+    def request(self, identity: Identity, query: str, options: Options, *, words_only: bool) -> SearchRequest:
+        """What is asked of the default targets, checked; a filter may stand in for the query. Raises as `find`."""
+        return checked(
+            identity, query, "", options, filter_alone=not words_only, words_only=words_only, threshold=self._least,
+            sees=self._sees,
+        )  # fmt: skip
+
+    @property
+    def rereads(self) -> bool:
+        """Whether there is a rerank model."""
+        return self._reranking is not None
+
+    def meaning(self, identity: Identity, request: SearchRequest) -> Asked:
+        """What the embedding model makes of a request; it is asked, and no view should be open meanwhile.
+
+        Raises only for pictures: `UnavailableError`, `DeadlineExceededError`, `InvalidArgumentError`.
+        """
         store = self._accounts.store(identity)
-        weight = 0.0 if request.words_only else self._dense_weight
-        # No view is open while a model is asked.
-        began = time.perf_counter()
         if request.pictures and self._embedding is not None:
             pictures = self._pictures.loaded(identity, request.pictures)
-            meaning = self._embedding.looked_at(store, request.query, pictures)
-        else:
-            meaning = self._meaning(store, request.query, weight)
+            return self._embedding.looked_at(store, request.query, pictures)
+        return self._meaning(store, request.query, 0.0 if request.words_only else self._dense_weight)
+
+    def _answered(self, identity: Identity, request: SearchRequest, *, rerank: bool = False) -> FindResult:
+        """The answer to one query: what it means, the first stage, perhaps a second one, and the telling of both."""
+        began = time.perf_counter()
+        meaning = self.meaning(identity, request)
+        asking = 0.0 if meaning.vector is None else 1000 * (time.perf_counter() - began)
+        result = self.answered(identity, request, meaning, rerank=rerank)
+        return replace(result, work=replace(result.work, embed_ms=asking))
+
+    def answered(
+        self, identity: Identity, request: SearchRequest, meaning: Asked, *, rerank: bool = False
+    ) -> FindResult:
+        """The answer to one query whose ``meaning`` is known; with ``rerank`` the rerank model rereads it, if there is one."""
+        reranking = self._reranking if rerank and not request.pictures else None
+        store = self._accounts.store(identity)
+        weight = 0.0 if request.words_only else self._dense_weight
         asked = time.perf_counter()
         limit, threshold = request.limit, request.threshold
         way = self._way(request)
@@ -146,9 +179,11 @@ class Search:
         asking = FindRequest(
             request.query, request.scope, limit, threshold, request.read_content, request.explain,
             model=meaning.model, vector=meaning.vector, dense_weight=weight, degraded=meaning.degraded,
-            decay=request.decay, by_picture=bool(request.pictures),
+            decay=request.decay, by_picture=bool(request.pictures), snippets=request.snippets,
         )  # fmt: skip
-        with store.read() as view:
+        # A walk asks the rerank model on its way: it holds no turn while that may not answer.
+        turn = self._finds.turn() if way is None or reranking is None else contextlib.nullcontext()
+        with turn, store.read() as view:
             notes = [*request.notes, *_missing(view, request)]
             walk: Found | None = None
             if way is None:
@@ -164,7 +199,8 @@ class Search:
             related = with_relations(view, result.hits, most, readable(identity), tells(identity))
             result = replace(result, hits=related)
             texts = documents(view, stage.best) if reranking is not None else []
-            reasons = Account(view, asking, stage, result.hits, walk is not None).reasons(request.missing or ())
+            way_taken = None if walk is None else walk.way
+            reasons = Account(view, asking, stage, result.hits, way_taken).reasons(request.missing or ())
         hits = ordered = result.hits
         if meaning.model is not None and self._weighs and any(_pending(hit) for hit in hits):
             hits = _refused_named(store, meaning.model.fingerprint, hits)
@@ -174,12 +210,12 @@ class Search:
         work = replace(
             result.work,
             query_tokens=0 if meaning.vector is None else estimate_tokens(request.query),
-            embed_ms=0.0 if meaning.vector is None else 1000 * (asked - began),
             search_ms=1000 * (time.perf_counter() - asked),
         )
         if reranking is not None:
             files = not request.scope.levels or FILE_LEVEL in request.scope.levels
-            ordered, reread = reranking.reread(request.query, stage.best, texts, hits, Cut(limit, -math.inf, files))
+            kept = Cut(limit, -math.inf, files, request.threshold)
+            ordered, reread = reranking.reread(request.query, stage.best, texts, hits, kept)
             hits = tuple(hit for hit in ordered if hit.score > request.threshold)[: request.limit]
             notes += reread.degraded
             work = replace(work, passed=len(hits), rerank_tokens=reread.tokens)
@@ -260,7 +296,7 @@ class Search:
         target = resolve(identity, uri)
         excluded = resolve(identity, exclude_uri).path if exclude_uri else None
         wanted = None if tags is None else accepted_tags(tags)[0]
-        with self._accounts.store(identity).read() as view:
+        with self._greps.turn() as turn, self._accounts.store(identity).read() as view:
             if view.get(target.path) is None:
                 raise NotFoundError(str(target), "file" if "." in target.name else "directory")
             budget = MatchBudget(self._grep_timeout)
@@ -268,7 +304,8 @@ class Search:
                 grep(
                     view,
                     GrepRequest(
-                        path, compiled, budget, excluded, limit, depth, before, after, wanted, bool(include_tags)
+                        path, compiled, budget, excluded, limit, depth, before, after, wanted, bool(include_tags),
+                        turn.give_way,
                     ),
                 )
                 for path in visible_roots(view, identity, target)

@@ -64,6 +64,7 @@ class SearchRequest:
 
     ``query`` is stripped, and "" where the filter alone answers. ``directories`` are the URIs that provenance names,
     ``named`` says that the caller chose them. ``missing`` are URIs of which the answer shall say why they are not in it. ``threshold`` is exclusive. ``words_only`` asks no vector.
+    Without ``snippets`` hits have none.
     """
 
     query: str
@@ -81,6 +82,7 @@ class SearchRequest:
     missing: tuple[Wanted, ...] | None = None
     strategy: AskedStrategy = NOTHING_ASKED
     pictures: tuple[str, ...] = ()
+    snippets: bool = True
 
 
 def checked(

@@ -14,14 +14,19 @@ from openviking.providers.selection import embedder_of
 from openviking.service.authentication import Rules
 from openviking.service.batch_writing import BatchWriting
 from openviking.service.configured import check_models
+from openviking.service.describing import Describing
 from openviking.service.editing import Editing
 from openviking.service.embedding import Embedding
+from openviking.service.erasing import Erasing
+from openviking.service.extraction import Extraction
+from openviking.service.idle_sessions import IdleSessions
 from openviking.service.imports import Imports
 from openviking.service.observer import Observer, Readiness
 from openviking.service.reindex import Reindexing
 from openviking.service.running import Running
 from openviking.service.sessions import Sessions, session_steps
 from openviking.service.skills import Skills
+from openviking.service.stats import Stats
 from openviking.service.tenancy import Tenancy
 from openviking.service.use_cases import UseCases
 from openviking.service.watch_additions import import_again
@@ -45,6 +50,7 @@ class Services:
         self.settings = settings
         self.rules = rules
         self.embedding = Embedding(settings.embedding, embedder_of, embedder)
+        self.extraction = Extraction(settings.memory, settings.vlm)
         fetcher = Fetcher(settings.fetch, settings.path)
         self.tenancy = Tenancy(
             settings.path,
@@ -53,15 +59,17 @@ class Services:
             workers=max(settings.workers, JOB_THREADS) if settings.workers else 0,
             interval=settings.poll_interval,
             embedding=self.embedding,
-            steps=session_steps(),
+            steps=session_steps(self.extraction),
             fetcher=fetcher,
             uploads=settings.uploads,
+            describing=Describing(settings.vlm),
         )
         self.running = Running()
         cases = UseCases(settings, self.tenancy.accounts, self.tenancy.worker, self.embedding, self.running)
         self._cases = cases
         self.fs, self.content, self.search = cases.fs, cases.content, cases.search
         self.resources, self.system, self.relations = cases.resources, cases.system, cases.relations
+        self.context = cases.context
         self.observer = Observer(
             self.tenancy.accounts, self.tenancy.worker, self.embedding, root_sees_all=rules.mode == "api_key"
         )
@@ -71,7 +79,9 @@ class Services:
         self.admin, self.tasks, self.keys = self.tenancy.admin, self.tenancy.tasks, self.tenancy.keys
         self.uploads = self.tenancy.uploads
         accounts, worker = self.tenancy.accounts, self.tenancy.worker
-        self.sessions = Sessions(accounts, worker)
+        self.idle_sessions = IdleSessions(accounts.open_accounts, worker.wake, settings.sessions)
+        self.sessions = Sessions(accounts, worker, settings.sessions, self.idle_sessions.clock.expect, self.extraction)
+        self.stats = Stats(accounts)
         self.skills = Skills(accounts, worker, self.search, self.uploads)
         self.imports = Imports(
             accounts, worker, self.running, self.tasks, self.uploads, fetcher, watching=settings.fetch.watches
@@ -79,20 +89,29 @@ class Services:
         runs = WatchRuns(accounts, import_again(accounts, settings.fetch))
         self.watch_clock = WatchClock(accounts.open_accounts, runs.look, worker.wake)
         self.watches = Watches(accounts, worker, runs, self.watch_clock, enabled=settings.fetch.watches)
+        self.erasing = Erasing(accounts, worker, self.tasks)
         self.reindexing = Reindexing(accounts, worker, self.running, self.tasks)
         self.batches = BatchWriting(accounts, worker)
         self.editing = Editing(accounts, worker)
 
     def start(self) -> Self:
         """Make good what earlier processes left, in the background."""
-        self.tenancy.start()
+        self.tenancy.start(self._look_at_clocks)
         if self.settings.workers and self.settings.fetch.watches:
             self.watch_clock.start()
+        if self.settings.workers:
+            self.idle_sessions.start()
         return self
+
+    def _look_at_clocks(self) -> None:
+        """The clocks may have looked, and gone to sleep, before the accounts of earlier processes were open."""
+        self.watch_clock.wake()
+        self.idle_sessions.clock.wake()
 
     def begin_to_stop(self) -> None:
         """Have calls that wait for background work end; others go on until `close`."""
         self.watch_clock.stop()
+        self.idle_sessions.stop()
         self.tenancy.worker.stop()
 
     def stopping(self) -> bool:
@@ -106,9 +125,11 @@ class Services:
     def close(self) -> None:
         """Stop background work and release everything; nothing queued is lost."""
         self.watch_clock.stop()
+        self.idle_sessions.stop()
         self.tenancy.worker.stop()
         self.running.wait(CLOSING_S)
         self._cases.close()
+        self.extraction.close()
         if self.embedding.enabled:
             for store in self.tenancy.accounts.open_stores():
                 with contextlib.suppress(OpenVikingError):

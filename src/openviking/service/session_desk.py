@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from openviking.config.settings import SessionSettings
 from openviking.errors import NotFoundError
 from openviking.index.tags import accepted_tags
 from openviking.model.identity import Identity
-from openviking.model.session import Session, Settings, session_uri
+from openviking.model.session import Session, Settings, auto_commit_policy, session_uri
 from openviking.service.accounts import Accounts
+from openviking.service.extraction import Extraction
 from openviking.service.worker import Worker
 from openviking.store.batch import MakeDirectory
 from openviking.store.port import AccountStore
@@ -17,9 +21,30 @@ from openviking.uri import URI
 class SessionDesk:
     """The conversations of the caller alone; an actor peer makes no difference to them."""
 
-    def __init__(self, accounts: Accounts, worker: Worker) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        worker: Worker,
+        settings: SessionSettings | None = None,
+        expect: Callable[[int], None] = lambda _: None,
+        extraction: Extraction | None = None,
+    ) -> None:
         self._accounts = accounts
         self._worker = worker
+        self._settings = settings or SessionSettings()
+        self._expect = expect
+        self._extraction = extraction or Extraction()
+
+    def _expect_idle(self, session: Session) -> None:
+        """Tell the clock of idle sessions when it may have to look at this one."""
+        policy = session.settings.auto_commit
+        if policy is not None and policy["idle_timeout_seconds"] and session.last_message_at is not None:
+            self._expect(session.last_message_at + policy["idle_timeout_seconds"] * 1000)
+
+    @property
+    def _unsaid(self) -> Settings:
+        """The settings of a session that its maker says nothing of."""
+        return Settings(auto_commit_policy({}) if self._settings.auto_commit else None)
 
     def _place(self, identity: Identity, session_id: str) -> tuple[AccountStore, URI]:
         uri = session_uri(identity.user, session_id)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from openviking.errors import InvalidArgumentError, NotFoundError, UnimplementedError
+from openviking.errors import InvalidArgumentError, NotFoundError
 from openviking.index.limits import bounded, position, whole_number
 from openviking.model.identity import Identity
 from openviking.model.session import archive_number
 from openviking.service.session_desk import SessionDesk, existing
 from openviking.session.archives import archived_messages
 from openviking.session.context import session_context
+from openviking.session.memories.extracting import extracted
+from openviking.session.memories.learning import Talk
+from openviking.session.memories.rollback import roll_back
 from openviking.session.tool_results import MAX_CONTEXT_CHARS, MAX_MATCHES, OFFSET_UNIT, described, matches
 
 DEFAULT_BUDGET: Final = 128_000
@@ -20,10 +23,46 @@ class SessionRecords(SessionDesk):
     """Reads what was said."""
 
     def extract(self, identity: Identity, session_id: str) -> list[dict[str, Any]]:
-        """Would extract memories. Raises `NotFoundError`, else `UnimplementedError`."""
+        """Make memories of what the live messages say, without archiving them; what was added or changed.
+
+        Each has its ``uri``, ``memory_type``, ``operation`` (add, update or delete), ``abstract`` and the ids of its
+        ``sources``. There is no event among them, which a commit makes. What is known already is not told again. Raises
+        `NotFoundError`, `ConflictError` if others change the memories all the time.
+        """
         store, uri = self._place(identity, session_id)
-        existing(store.sessions.get(uri.path), uri)
-        raise UnimplementedError("Extracting memories is not part of this version", resource=str(uri))
+        with store.read():
+            session = existing(store.sessions.get(uri.path), uri)
+            messages = [one.message for one in store.sessions.live(uri.path)]
+        policy = self._extraction.policy(session.settings.memory_policy)
+        changes = extracted(store, Talk(uri, 0, messages), self._extraction, policy, self._worker.stopping)
+        if changes:
+            self._worker.wake()
+        return [
+            {
+                "uri": one.uri,
+                "memory_type": one.type,
+                "operation": one.kind,
+                "abstract": one.before if one.after is None else one.after,
+                "sources": list(one.sources),
+            }
+            for one in changes
+        ]
+
+    def rollback(self, identity: Identity, session_id: str, archive_id: str) -> dict[str, Any]:
+        """Take back the memories of one commit: remove what it added, restore what it updated or deleted, all or nothing.
+
+        ``reverted`` are their URIs; ``kept`` tells, with ``uri`` and ``reason``, what is no longer as the commit left
+        it; a second call looks at that alone. Raises `NotFoundError`, `FailedPreconditionError` while the commit is
+        under way, `ProcessingError` if its ``memory_diff.json`` can't be read.
+        """
+        store, uri = self._place(identity, session_id)
+        number = archive_number(archive_id)
+        if number is None:
+            existing(store.sessions.get(uri.path), uri)
+            raise NotFoundError(archive_id, "archive")
+        done = roll_back(store, uri, number)
+        self._worker.wake()
+        return {"session_id": uri.name, "archive_id": archive_id, **done.to_dict()}
 
     def context(self, identity: Identity, session_id: str, token_budget: int = DEFAULT_BUDGET) -> dict[str, Any]:
         """What of a session the next turn gets within ``token_budget``. Raises `NotFoundError`."""

@@ -9,12 +9,13 @@ from typing import Any, Final
 from openviking.clock import now_ms
 from openviking.errors import InvalidArgumentError, NotFoundError, OpenVikingError
 from openviking.model.identity import Identity
-from openviking.model.message import messages_of
-from openviking.model.session import Retention, Session, Settings, retention, tags_of
+from openviking.model.message import Message, messages_of
+from openviking.model.session import Retention, Session, retention, tags_of
 from openviking.service.session_desk import SessionDesk, existing, kept_tags
 from openviking.session.archives import archive_uri
 from openviking.session.commit import Committed, commit
-from openviking.session.tool_results import externalised
+from openviking.session.scrubbing import scrubbed, scrubbed_value
+from openviking.session.tool_results import Spent, externalised, spent_in_turn
 from openviking.store.batch import MakeDirectory
 from openviking.store.port import AccountStore
 from openviking.store.sessions import AddMessages, MakeSession, Sent, Use
@@ -23,6 +24,8 @@ from openviking.uri import URI
 
 MAX_BATCH: Final = 100
 MAX_KEY_CHARS: Final = 256
+TURN: Final = 200
+"""Messages of the turn under way whose outputs of tools are counted, at most."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,8 +39,8 @@ class SessionTalk(SessionDesk):
         """Append 1 to 100 messages, all or none, in order; a session that is missing is made.
 
         A message whose ``id``, or place under the same idempotency ``key``, the session knows is a repetition: it is
-        not stored again, and ``message_ids`` tells the ids of the first. May commit the session, by its policy.
-        Raises `InvalidArgumentError`.
+        not stored again, and ``message_ids`` tells the ids of the first. Secrets are masked before anything is stored;
+        ``masked`` tells how many. May commit the session, by its policy. Raises `InvalidArgumentError`.
         """
         store, uri = self._place(identity, session_id)
         if not isinstance(messages, list | tuple) or not 1 <= len(messages) <= MAX_BATCH:
@@ -48,12 +51,12 @@ class SessionTalk(SessionDesk):
             raise InvalidArgumentError(
                 f"Idempotency-Key must have 1 to {MAX_KEY_CHARS} characters", field="Idempotency-Key"
             )
-        sent = tuple(_sent(uri, one, key, number) for number, one in enumerate(messages))
+        sent, masked = self._sent(store, uri, messages, key)
         adding = AddMessages(uri.path, sent)
         try:
             outcome = store.apply([adding]).outcomes[-1]
         except NotFoundError:
-            making = MakeSession(uri.path, Settings(), exist_ok=True)
+            making = MakeSession(uri.path, self._unsaid, exist_ok=True)
             outcome = store.apply([MakeDirectory(uri.path, exist_ok=True), making, adding]).outcomes[-1]
             self._worker.wake()
         with store.read():
@@ -62,6 +65,7 @@ class SessionTalk(SessionDesk):
                 store.sessions.sent_as(uri.path, one.client_ids) or [each.id for each in one.messages] for one in sent
             ]
         answer = {"session_id": uri.name, "message_count": session.messages, "pending_tokens": session.pending}
+        self._expect_idle(session)
         committed = self._commit_if_due(identity, store, uri, session) if outcome.count else None
         if committed is not None:
             session = store.sessions.get(uri.path) or session
@@ -69,7 +73,23 @@ class SessionTalk(SessionDesk):
             answer["auto_commit"] = {
                 "task_id": committed.task_id, "archive_uri": str(archive_uri(uri, committed.number)),
             }  # fmt: skip
-        return answer | {"added": outcome.count, "message_ids": [one for group in ids for one in group]}
+        told = [one for group in ids for one in group]
+        return answer | {"added": outcome.count, "message_ids": told, "masked": masked}
+
+    def _sent(
+        self, store: AccountStore, uri: URI, messages: Sequence[Mapping[str, Any]], key: str | None
+    ) -> tuple[tuple[Sent, ...], int]:
+        """What becomes of the inputs, and how many secrets were masked in them."""
+        checked = [_checked(one, key, number) for number, one in enumerate(messages)]
+        masked, spent = 0, Spent()
+        if any("tool_output" in part for _, group in checked for one in group for part in one.parts):
+            spent = spent_in_turn(store.sessions.newest(uri.path, TURN))
+        sent = []
+        for ids, group in checked:
+            shown, found = scrubbed(group) if self._settings.scrub_secrets else (group, 0)
+            sent.append(Sent(ids, *externalised(uri, shown, self._settings, spent)))
+            masked += found
+        return tuple(sent), masked
 
     def used(
         self,
@@ -90,7 +110,10 @@ class SessionTalk(SessionDesk):
         if skill:
             if not isinstance(skill.get("uri"), str):
                 raise InvalidArgumentError("skill must have a uri", field="skill.uri")
-            uses.append(Use("skill", skill["uri"], {name: skill.get(name) for name in ("input", "output", "success")}))
+            detail = {name: skill.get(name) for name in ("input", "output", "success")}
+            uses.append(
+                Use("skill", skill["uri"], scrubbed_value(detail)[0] if self._settings.scrub_secrets else detail)
+            )
         for use in uses:
             _check_text(use.uri)
         store.sessions.note_uses(uri.path, uses)
@@ -142,10 +165,14 @@ class SessionTalk(SessionDesk):
         policy = session.settings.auto_commit
         if policy is None:
             return None
-        over = (
-            session.pending > policy["pending_token_threshold"] or session.messages > policy["message_count_threshold"]
-        )
-        waited = now_ms() - (session.last_commit_at or 0) >= policy["min_commit_interval_seconds"] * 1000
+        # Where more stay than the threshold allows, each message would have an archive of its own.
+        least, staying = policy["message_count_threshold"], policy["keep_recent_count"]
+        if staying >= least:
+            least += staying
+        over = session.pending > policy["pending_token_threshold"] or session.messages > least
+        now = now_ms()
+        # A commit that lies ahead was noted by a clock that was set back since.
+        waited = now - min(session.last_commit_at or 0, now) >= policy["min_commit_interval_seconds"] * 1000
         if not over or not waited:
             return None
         try:
@@ -161,13 +188,13 @@ class SessionTalk(SessionDesk):
         return committed if committed.number else None
 
 
-def _sent(uri: URI, given: Any, key: str | None, number: int) -> Sent:
+def _checked(given: Any, key: str | None, number: int) -> tuple[tuple[str, ...], tuple[Message, ...]]:
+    """The ids by which a repetition of an input is known, and its messages."""
     if not isinstance(given, Mapping):
         raise InvalidArgumentError(f"A message must be an object, not {quoted(given)}", field=f"messages[{number}]")
     client_id, messages = messages_of(given, now_ms())
-    shown, results = externalised(uri, messages)
     ids = ((f"id\n{client_id}",) if client_id else ()) + (() if key is None else (f"key\n{key}\n{number}",))
-    return Sent(ids, shown, results)
+    return ids, messages
 
 
 def _check_text(uri: str) -> None:

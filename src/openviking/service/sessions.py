@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from openviking.clock import iso, now_ms
-from openviking.errors import NotFoundError
 from openviking.ingest.background import Step, Turn
 from openviking.model.identity import Identity
 from openviking.model.session import (
@@ -17,21 +16,25 @@ from openviking.model.session import (
     session_uri,
     tags_of,
 )
+from openviking.service.extraction import Extraction
 from openviking.service.session_desk import existing, kept_tags
 from openviking.service.session_records import SessionRecords
+from openviking.service.session_redaction import SessionRedaction
 from openviking.service.session_talk import SessionTalk
-from openviking.service.task_run import TaskRun, tracked
-from openviking.session.commit import KIND, OVER, commit_over, finish_commit
+from openviking.service.task_run import TaskRun, Unfinished, tracked
+from openviking.session.commit import CANCELLED, KIND, OVER, commit_over, mark_failed
+from openviking.session.finishing import finish_commit
 from openviking.session.live_files import session_meta
-from openviking.store.batch import Remove
+from openviking.session.redaction import removed
 from openviking.store.port import AccountStore
+from openviking.uri import from_path
 
 MAX_LISTED: Final = 1_000
 KEEP: Final = object()
 """Stands for a setting that a call leaves as it is, where None switches it off."""
 
 
-class Sessions(SessionTalk, SessionRecords):
+class Sessions(SessionTalk, SessionRecords, SessionRedaction):
     """All that is done with the conversations of a caller."""
 
     def create(
@@ -40,15 +43,18 @@ class Sessions(SessionTalk, SessionRecords):
         session_id: str | None = None,
         *,
         memory_policy: Any = None,
-        auto_commit_policy: Any = None,
+        auto_commit_policy: Any = KEEP,
         memory_extraction_config: Any = None,
     ) -> dict[str, Any]:
-        """Make a session, with an id of its own if none is given.
+        """Make a session, with an id of its own if none is given; whether it has a policy that nobody says is configured.
 
         Raises `AlreadyExistsError`, `InvalidArgumentError` for an id or a policy that can't be one.
         """
         uri = session_uri(identity.user, new_session_id(now_ms()) if session_id is None else session_id)
-        settings = _settings(memory_policy, auto_commit_policy, memory_extraction_config)
+        unsaid = auto_commit_policy is KEEP
+        settings = _settings(memory_policy, None if unsaid else auto_commit_policy, memory_extraction_config)
+        if unsaid:
+            settings = replace(settings, auto_commit=self._unsaid.auto_commit)
         self._make(self._accounts.store(identity), uri, settings, exist_ok=False)
         return {
             "session_id": uri.name,
@@ -76,7 +82,7 @@ class Sessions(SessionTalk, SessionRecords):
         store, uri = self._place(identity, session_id)
         session = store.sessions.get(uri.path)
         if session is None and auto_create:
-            self._make(store, uri, Settings(), exist_ok=True)
+            self._make(store, uri, self._unsaid, exist_ok=True)
             session = store.sessions.get(uri.path)
         meta = session_meta(existing(session, uri))
         return {
@@ -93,13 +99,16 @@ class Sessions(SessionTalk, SessionRecords):
         store, uri = self._place(identity, session_id)
         return store.sessions.get(uri.path) is not None
 
-    def delete(self, identity: Identity, session_id: str) -> dict[str, Any]:
-        """Remove a session with its messages and archives. Raises `NotFoundError`."""
+    def delete(self, identity: Identity, session_id: str, *, memories: bool = False) -> dict[str, Any]:
+        """Remove a session with its messages and archives; ``memories`` that were made of it stay, and are named.
+
+        With ``memories`` those that come from it alone go in the same transaction, ``memories_removed``; what somebody
+        edited, or others say too, stays. Raises `NotFoundError`, `ConflictError` if others change them all the time.
+        """
         store, uri = self._place(identity, session_id)
-        if store.apply([Remove(uri.path, recursive=True)]).outcomes[0].kind == "missing":
-            raise NotFoundError(uri.name, "session")
+        left, gone = removed(store, uri, memories=memories)
         self._worker.wake()
-        return {"session_id": uri.name}
+        return {"session_id": uri.name, "memories": left, **({"memories_removed": gone} if memories else {})}
 
     def configure(
         self,
@@ -123,6 +132,7 @@ class Sessions(SessionTalk, SessionRecords):
             return settings
 
         session = store.sessions.configure(uri.path, changed)
+        self._expect_idle(session)
         return {
             "session_id": uri.name,
             "auto_commit_policy": session.settings.auto_commit,
@@ -130,14 +140,21 @@ class Sessions(SessionTalk, SessionRecords):
         }
 
 
-def session_steps() -> dict[str, Step]:
-    """The kinds of jobs of sessions, for a worker."""
-    return {KIND: tracked(_carry_out), OVER: commit_over}
+def session_steps(extraction: Extraction | None = None) -> dict[str, Step]:
+    """The kinds of jobs of sessions, for a worker; ``extraction`` finds what is learned, without one no model does."""
+    learner = extraction or Extraction()
 
+    def finish(store: AccountStore, turn: Turn, run: TaskRun) -> dict[str, Any]:
+        result = finish_commit(store, turn, learner, run, run.cancelled)
+        if result is None:
+            if run.wanted():
+                # Its job ends with it, and nobody else would say so.
+                session, number = from_path(turn.payload["session"]), int(turn.payload["archive"])
+                mark_failed(store, session, number, CANCELLED)
+            raise Unfinished
+        return result
 
-def _carry_out(store: AccountStore, turn: Turn, run: TaskRun) -> dict[str, Any]:
-    run.stage("describing")
-    return finish_commit(store, turn)
+    return {KIND: tracked(finish), OVER: commit_over}
 
 
 def _settings(policy: Any, auto_commit: Any, extraction: Any) -> Settings:

@@ -17,8 +17,10 @@ from openviking.service.processed import queue_status
 from openviking.service.search import Search
 from openviking.service.skill_desk import SOURCE, SkillDesk, own_skills
 from openviking.service.skill_packages import Package, Sending, package_of_data, packages_of_file, packages_of_path
+from openviking.service.skill_secrets import without_secrets
 from openviking.service.skill_views import described
 from openviking.service.worker import Worker, time_limit
+from openviking.session.scrubbing import scrubbed_value
 from openviking.store.batch import MakeDirectory, Operation, PutFile, Remove
 from openviking.store.port import AccountStore
 from openviking.text import quoted
@@ -98,10 +100,10 @@ class SkillAdding(SkillDesk):
         source = _source(source_metadata)
         sending, taken = self._sending(identity, data, temp_file_id, take=not list_only)
         try:
-            chosen = _chosen(sending, skills)
+            chosen = [without_secrets(one) for one in _chosen(sending, skills)]
             if list_only:
                 listed = [described(one.skill, root) for one in chosen]
-                return {"skills": listed, "total": len(listed), **_refused(sending)}
+                return {"skills": listed, "total": len(listed), **_refused(sending, chosen)}
             store.apply([one for package in chosen for one in _stored(root, package, source)])
         finally:
             self._used_up(taken)
@@ -136,6 +138,7 @@ class SkillAdding(SkillDesk):
             if not chosen:
                 others = ", ".join(one.skill.name for one in sending.packages)
                 raise InvalidArgumentError(f"The new skill is called {others}, not {name}", field="name")
+            chosen = list(map(without_secrets, chosen))
             store.apply(_stored(root, chosen[0], source))
         finally:
             self._used_up(taken)
@@ -184,12 +187,13 @@ class SkillAdding(SkillDesk):
             uri = root.child(package.skill.name)
             if wait:
                 self._worker.drain(store, timeout, below=uri.path)
-            told.append(
-                {"root_uri": str(root), "uri": str(uri), "name": uri.name, "auxiliary_files": len(package.files)}
-            )
+            one = {"root_uri": str(root), "uri": str(uri), "name": uri.name, "auxiliary_files": len(package.files)}
+            if package.masked:
+                one["masked"] = [each.to_dict() for each in package.masked]
+            told.append(one)
         self._worker.wake()
         first = told[0] if len(told) == 1 else {"root_uri": str(root), "skills": told, "total": len(told)}
-        answer = {"status": "success", **first, **_refused(sending)}
+        answer = {"status": "success", **first, **_refused(sending, chosen)}
         if wait:
             count = sum(len(package.files) + 1 for package in chosen)
             answer["queue_status"] = queue_status(semantic=count, embedding=count)
@@ -221,12 +225,14 @@ def _chosen(sending: Sending, names: Sequence[str] | None) -> list[Package]:
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def _refused(sending: Sending) -> dict[str, Any]:
+def _refused(sending: Sending, chosen: Sequence[Package]) -> dict[str, Any]:
+    """What of a sending is not stored, or not as it was sent."""
     told: dict[str, Any] = {}
     if sending.refused:
         told["refused"] = list(sending.refused)
-    if sending.left_out:
-        told["warnings"] = list(sending.left_out)
+    masked = [f"{package.skill.name}: {one.told}" for package in chosen for one in package.masked]
+    if sending.left_out or masked:
+        told["warnings"] = [*sending.left_out, *masked]
     return told
 
 
@@ -234,7 +240,7 @@ def _source(metadata: Mapping[str, Any] | None) -> str | None:
     if metadata is None:
         return None
     try:
-        text = json.dumps(metadata, ensure_ascii=True, allow_nan=False)
+        text = json.dumps(scrubbed_value(dict(metadata))[0], ensure_ascii=True, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidArgumentError("source_metadata must be a JSON object", field="source_metadata") from error
     if len(text) > MAX_SOURCE_CHARS:

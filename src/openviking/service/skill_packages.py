@@ -23,6 +23,8 @@ MAX_BYTES: Final = 64 * 1024 * 1024
 MAX_TEXT_BYTES: Final = 4 * 1024 * 1024
 """The bytes of one SKILL.md at most."""
 
+MAX_LINES_TOLD: Final = 20
+
 _TAKEN: Final = ("bin/", "build/", "dist/", "target/", "obj/", "env/", ".env/", "venv/")
 """Directories that imports of resources leave out; a skill may well have its scripts there."""
 
@@ -30,11 +32,36 @@ _PATH: Final = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]|[^\s:]+[/\\]\S*\Z|\S+\.(?:md|
 
 
 @dataclass(frozen=True, slots=True)
+class Masked:
+    """``count`` secrets of a file were replaced, in these of its ``lines``, which are numbered from 1."""
+
+    path: str
+    count: int
+    lines: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The replacement as answers show it."""
+        return {"path": self.path, "count": self.count, "lines": list(self.lines)}
+
+    @property
+    def told(self) -> str:
+        """A sentence for whoever added the skill."""
+        shown = ", ".join(map(str, self.lines[:MAX_LINES_TOLD])) + (", …" if len(self.lines) > MAX_LINES_TOLD else "")
+        where = f" ({'line' if len(self.lines) == 1 else 'lines'} {shown})" if shown else ""
+        what = "a secret was" if self.count == 1 else f"{self.count} secrets were"
+        return f"{self.path}{where}: {what} replaced by a placeholder, and the value is kept nowhere"
+
+
+@dataclass(frozen=True, slots=True)
 class Package:
-    """One skill to be stored; ``files`` are the others of its directory by their relative paths."""
+    """One skill to be stored; ``files`` are the others of its directory by their relative paths.
+
+    ``masked`` says where secrets were taken out of it.
+    """
 
     skill: Skill
     files: dict[str, bytes] = field(default_factory=dict)
+    masked: tuple[Masked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

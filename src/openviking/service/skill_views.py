@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from openviking.model.hit import Hit
 from openviking.model.node import Node
 from openviking.model.skill import FILE, Skill, skill_of_text
 from openviking.store.port import View
-from openviking.uri import URI
+from openviking.uri import ABSTRACT_NAME, OVERVIEW_NAME, URI
+
+KINDS: Final = {FILE: "definition", ABSTRACT_NAME: "summary", OVERVIEW_NAME: "summary"}
+"""What a file directly in a package is by its name; others are auxiliary."""
 
 
 def packages_in(view: View, root: URI) -> list[str]:
@@ -67,7 +70,7 @@ def described(skill: Skill, root: URI, name: str = "") -> dict[str, Any]:
 def file_entry(package: URI, node: Node, *, integrity: bool) -> dict[str, Any]:
     """One file or directory of a package."""
     path = node.uri.below(package)
-    kind = "directory" if node.is_dir else "definition" if path == FILE else "auxiliary"
+    kind = "directory" if node.is_dir else KINDS.get(path, "auxiliary")
     told: dict[str, Any] = {"name": node.name, "uri": str(node.uri), "path": path, "is_dir": node.is_dir, "kind": kind}
     if not node.is_dir:
         told["size"] = node.size

@@ -14,6 +14,7 @@ from openviking.ingest.sidecars import CurrentSidecars
 from openviking.model.hit import Hit
 from openviking.model.identity import Identity
 from openviking.model.skill import FILE, Finding, Skill, findings
+from openviking.service.listed import sidecar_nodes
 from openviking.service.skill_adding import SkillAdding
 from openviking.service.skill_desk import SOURCE
 from openviking.service.skill_packages import check_text, skill_of
@@ -107,7 +108,8 @@ class Skills(SkillAdding):
                 told["content"] = definition(view, package)
             entries = [one.node for one in view.walk(package.path) if one.node.name != SOURCE]
             if include_files:
-                told["files"] = [file_entry(package, node, integrity=include_integrity) for node in entries]
+                listed = (*sidecar_nodes(view, identity, package), *entries)
+                told["files"] = [file_entry(package, node, integrity=include_integrity) for node in listed]
             if include_integrity:
                 hashes = {node.uri.below(package): node.hash.hex() for node in entries if node.hash is not None}
                 told["content_sha256"] = hashes.get(FILE)

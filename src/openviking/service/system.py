@@ -56,6 +56,8 @@ class System:
         waiting = store.jobs.waiting()
         if embedding.get("waiting"):
             waiting["vectors"] = embedding["waiting"]
+        if pictures := self._worker.pictures_waiting(store):
+            waiting["pictures"] = pictures
         return {
             "account": identity.account,
             "user": identity.user,
@@ -70,6 +72,7 @@ class System:
             "outdated_files": stats.outdated,
             "change": stats.change,
             "embedding": embedding,
+            "pictures": self._worker.picture_status(store),
             "warnings": self._warnings,
         }
 

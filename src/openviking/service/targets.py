@@ -30,7 +30,7 @@ class Targets:
         """The URIs of the directories that an answer says were searched: those named, else those of the one type."""
         roots = self.roots
         if not self.named and len(context_types) == 1:
-            of_type = [root.path for root in _type_roots(identity, context_types[0])]
+            of_type = [root.path for root in type_roots(identity, context_types[0])]
             roots = tuple(root for root in of_type if any(_is_below(root, other) for other in self.roots))
         return tuple(str(from_path(root)) for root in roots)
 
@@ -85,7 +85,8 @@ def visible_roots(view: View, identity: Identity, target: URI) -> tuple[str, ...
     return own if target.parts else ("agent", "resources", *own)
 
 
-def _type_roots(identity: Identity, context_type: str) -> list[URI]:
+def type_roots(identity: Identity, context_type: str) -> list[URI]:
+    """Where what is of one type lies, as far as the caller sees it (contract/retrieval.md §3.3)."""
     home, shared, peer = URI(("user", identity.user)), URI(("resources",)), identity.actor_peer
     if context_type == "skill":
         return [home.child("skills"), URI(("agent", "skills"))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 from openviking.errors import (
@@ -116,10 +117,17 @@ class Tasks:
         self._worker.wake()
         return cancelled.to_dict()
 
-    def wait(self, identity: Identity, task_id: str, timeout: float | None = None) -> dict[str, Any]:
+    def wait(
+        self,
+        identity: Identity,
+        task_id: str,
+        timeout: float | None = None,
+        *,
+        work: Callable[[], bool] | None = None,
+    ) -> dict[str, Any]:
         """Wait until a task is over; its record then, whatever became of it.
 
-        Raises `NotFoundError`, and `DeadlineExceededError` after ``timeout`` seconds: the task goes on then.
+        ``work`` does a piece of what is waited for, and says whether there was one: where nobody else may do it. Raises `NotFoundError`, and `DeadlineExceededError` after ``timeout`` seconds: the task goes on then.
         """
         limit = time_limit(timeout)
         deadline = None if limit is None else time.monotonic() + limit
@@ -136,6 +144,9 @@ class Tasks:
                 raise FailedPreconditionError(
                     "Closed before the task was done; it is carried on later", task_id=task_id
                 )
+            if work is not None and work():
+                look = _FIRST_LOOK_S
+                continue
             pause.wait(look if left is None else min(look, left))
             look = min(2 * look, _LAST_LOOK_S)
         return task.to_dict()

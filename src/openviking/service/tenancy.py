@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from openviking.ingest.fetch.fetcher import Fetcher
 from openviking.service.accounts import Accounts
 from openviking.service.admin import Admin
 from openviking.service.authentication import Mode
+from openviking.service.describing import Describing
 from openviking.service.embedding import Embedding
 from openviking.service.import_step import import_steps
 from openviking.service.keys import Keys
@@ -35,7 +36,7 @@ class Tenancy:
     """Opens what a server needs beneath its use cases; `close` releases it.
 
     ``hashed`` says how keys are kept, ``workers`` threads do the jobs of the open accounts, those of ``steps`` beside
-    imports and deletions.
+    imports and deletions; in the ``slow`` ones a model is asked.
     """
 
     def __init__(
@@ -47,9 +48,11 @@ class Tenancy:
         workers: int = 1,
         interval: float = 2.0,
         steps: Mapping[str, Step] | None = None,
+        slow: Collection[str] = (),
         embedding: Embedding | None = None,
         fetcher: Fetcher | None = None,
         uploads: UploadSettings | None = None,
+        describing: Describing | None = None,
     ) -> None:
         self.system = SqliteSystem(path)
         self.keys = Keys(self.system, hashed=hashed)
@@ -71,13 +74,15 @@ class Tenancy:
         lane = None
         if embedding is not None:
             lane = VectorLane(self.accounts.open_stores, embedding, running=workers > 0, interval=interval)
-        self.worker = Worker(self._stores, known, workers, interval, lane)
+        self.worker = Worker(self._stores, known, workers, interval, lane, describing, tuple(slow))
         self.admin = Admin(self.accounts, self.worker, self.system, self.keys, self.deletions, mode)
         self.tasks = Tasks(self.accounts, self.worker, self.system if mode == "api_key" else None)
+        self._then: Callable[[], None] = lambda: None
         self._recovering = threading.Thread(target=self._recover, name="openviking-recovery", daemon=True)
 
-    def start(self) -> None:
-        """Make good what earlier processes left, in a thread of its own."""
+    def start(self, then: Callable[[], None] = lambda: None) -> None:
+        """Make good what earlier processes left, in a thread of its own, which calls ``then`` when all is open."""
+        self._then = then
         self._recovering.start()
 
     def recovered(self) -> bool:
@@ -96,6 +101,7 @@ class Tenancy:
     def _recover(self) -> None:
         self.recovery.run()
         self.worker.wake()
+        self._then()
 
     def _stores(self) -> list[AccountStore]:
         now = time.monotonic()

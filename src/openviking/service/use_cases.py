@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import TYPE_CHECKING
+
 from openviking.config.settings import Settings
 from openviking.service.accounts import Accounts
 from openviking.service.configured import warnings_of
@@ -17,6 +20,9 @@ from openviking.service.search import Search
 from openviking.service.system import System
 from openviking.service.worker import Worker
 
+if TYPE_CHECKING:
+    from openviking.service.context_search import ContextSearch
+
 
 class UseCases:
     """What can be done; every method of each takes the caller's identity first."""
@@ -24,6 +30,7 @@ class UseCases:
     def __init__(
         self, settings: Settings, accounts: Accounts, worker: Worker, embedding: Embedding, running: Running
     ) -> None:
+        self._accounts, self._worker, self._retrieval = accounts, worker, settings.retrieval
         self.fs = FileSystem(accounts, worker)
         self.content = Content(accounts, worker)
         self.planning = Planning(settings.retrieval, settings.query_planner, settings.vlm)
@@ -35,6 +42,13 @@ class UseCases:
         self.relations = Relations(accounts)
         self.resources = Resources(accounts, worker, running, settings.fetch)
         self.system = System(accounts, worker, embedding, warnings_of(settings))
+
+    @functools.cached_property
+    def context(self) -> ContextSearch:
+        """Context for prompts, loaded when it is first asked for: most commands assemble nothing."""
+        from openviking.service.context_search import ContextSearch  # noqa: PLC0415
+
+        return ContextSearch(self._accounts, self._worker, self.search, self.planning, self._retrieval)
 
     def close(self) -> None:
         """Release the models that plan and rerank; searches under way do without them."""

@@ -18,6 +18,7 @@ from openviking.ingest.background import Step, Turn
 from openviking.model.account import User
 from openviking.model.task import NewTask, new_task_id
 from openviking.service.accounts import Accounts
+from openviking.service.erasing import ERASE_JOB, erasing_steps
 from openviking.service.task_run import TASK, TaskRun, Unfinished, tracked, with_task
 from openviking.store.batch import Remove
 from openviking.store.jobs import NewJob
@@ -47,8 +48,8 @@ class UserDeletions:
         self._forget = forget
 
     def steps(self) -> dict[str, Step]:
-        """The kind of job for a worker."""
-        return {KIND: tracked(self._carry_out)}
+        """The kinds of jobs for a worker: the removal, and the erasure that follows it."""
+        return {KIND: tracked(self._carry_out), **erasing_steps()}
 
     def begin(self, account: str, user: str, owner: str, *, watched: bool) -> User:
         """Note that a user is to be deleted, which stops the key, and queue the removal as a task of ``owner``.
@@ -104,6 +105,7 @@ class UserDeletions:
         store.tasks.forget(user, but=task)
         store.watches.forget(user)
         self._forget(account, user)
+        store.jobs.enqueue(ERASE_JOB)
         self._system.end_deletion(account, user, number)
         return {"account_id": account, "user_id": user, "removed": removed}
 

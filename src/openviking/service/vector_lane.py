@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from openviking.errors import OpenVikingError
-from openviking.ingest.embedding import PassageTexts, Readable, made_vectors, prove_alive, settle_failed
+from openviking.ingest.embedding import PassageTexts, made_vectors, prove_alive, settle_failed
+from openviking.ingest.picture_vectors import Readable
 from openviking.model.embedding import EmbeddingModel
 from openviking.providers.embedder import Embedder
 from openviking.service.breaker import Ticket
-from openviking.service.embedding import Embedding, begun, started, translated
+from openviking.service.embedding import Embedding
+from openviking.service.model_calls import begun, started, translated
 from openviking.service.outages import Outages
 from openviking.store.port import AccountStore
 from openviking.store.vectors import LEASE_MS, MadeVector
@@ -151,7 +153,7 @@ class VectorLane:
             if not claimed:
                 return False
             try:
-                readable = claims.texts.settle(claims.store, model, claimed)
+                readable = claims.texts.settle(claims.store, model, claimed, sees=self.embedding.sees)
             except BaseException:
                 with contextlib.suppress(OpenVikingError):
                     claims.store.vectors.give_back(model.fingerprint, claimed)
@@ -230,7 +232,7 @@ class VectorLane:
     def _made(self, call: _Call, embedder: Embedder, timeout: float) -> tuple[list[MadeVector], OpenVikingError | None]:
         """What the model makes of the passages, and why not of all."""
         try:
-            return made_vectors(embedder, call.model, call.readable, timeout)
+            return made_vectors(call.store, embedder, call.model, call.readable, timeout)
         except Exception as error:  # noqa: BLE001
             # The edge of the call: whatever an embedder raises ends nothing else.
             return [], translated(error)

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from openviking.errors import (
     DeadlineExceededError,
@@ -21,16 +21,23 @@ from openviking.errors import (
 )
 from openviking.ingest.background import STEPS, Step, Turn
 from openviking.model.imports import Progress
+from openviking.service.describing import Describing
+from openviking.service.describing_lane import DescribingLane
 from openviking.service.lease import LEASE_MS, Lease
 from openviking.service.outages import Outages
+from openviking.service.setbacks import Setbacks
 from openviking.service.vector_lane import VectorLane
 from openviking.service.vector_wait import VectorWait
+from openviking.store.outage import is_outage
 from openviking.store.port import AccountStore, Job
 from openviking.text import counted, quoted, seconds_told
 
 RETRY_MS: Final = 2_000
 FOLLOWING: Final = ("sidecars", "purge", "prepare")
 """Kinds of jobs that follow a write; whoever waits for one write waits for these and for no other's import."""
+
+SLOW_THREADS: Final = 2
+"""Threads for the jobs in which a model is asked: one that does not answer keeps the other's commit waiting no longer."""
 
 MAX_ROUNDS: Final = 4
 """Times that a wait looks for what the work that it waited for has queued: an import queues purges and sidecars."""
@@ -45,7 +52,8 @@ class Worker:
     """Claims jobs of the open stores; any process with a worker does the work of all.
 
     ``vectors`` is the lane beside it, None where there is no embedding model; it is woken, waited for and stopped with
-    the worker.
+    the worker. So is the lane of its own in which ``describing`` looks at pictures. The kinds of jobs that are ``slow``,
+    because a model is asked in them, have threads of their own beside the others.
     """
 
     def __init__(
@@ -55,23 +63,41 @@ class Worker:
         threads: int,
         interval: float,
         vectors: VectorLane | None = None,
+        describing: Describing | None = None,
+        slow: tuple[str, ...] = (),
     ) -> None:
         self._stores = stores
         self._vectors = vectors
+        self._pictures: DescribingLane | None = None
         self._steps = {**STEPS, **extra}
         self._interval = interval
-        self._wake = threading.Event()
+        self._setbacks = Setbacks()
+        # Of their own: who clears an event must be who can do what it tells of.
+        self._wake, self._wake_slow = threading.Event(), threading.Event()
         self._stop = threading.Event()
+        quick = tuple(kind for kind in self._steps if kind not in slow)
+        lanes = [(quick, self._wake)] * threads
+        lanes += [(slow, self._wake_slow)] * (SLOW_THREADS if threads and slow else 0)
         self._threads = [
-            threading.Thread(target=self._run, name=f"openviking-worker-{number}", daemon=True)
-            for number in range(threads)
+            threading.Thread(target=self._run, args=lane, name=f"openviking-worker-{number}", daemon=True)
+            for number, lane in enumerate(lanes)
         ]
+        if describing is not None and describing.enabled:
+            self._pictures = DescribingLane(
+                stores, describing, running=threads > 0, interval=interval, written=self._wake_jobs
+            )
         for thread in self._threads:
             thread.start()
 
     def wake(self) -> None:
         """Look for work now rather than at the next interval."""
+        self._wake_jobs()
+        if self._pictures is not None:
+            self._pictures.wake()
+
+    def _wake_jobs(self) -> None:
         self._wake.set()
+        self._wake_slow.set()
         if self._vectors is not None:
             self._vectors.wake()
 
@@ -79,6 +105,9 @@ class Worker:
         """End the threads; a job in progress is given back at its next piece."""
         self._stop.set()
         self._wake.set()
+        self._wake_slow.set()
+        if self._pictures is not None:
+            self._pictures.stop()
         if self._vectors is not None:
             self._vectors.stop()
         for thread in self._threads:
@@ -92,7 +121,24 @@ class Worker:
         """What is not done yet: jobs by kind (those with an id of at most ``up_to``), and ``vectors`` (at and below ``below``)."""
         waiting = store.jobs.waiting(up_to)
         vectors = 0 if self._vectors is None else self._vectors.waiting(store, below or "")
-        return {**waiting, "vectors": vectors} if vectors else waiting
+        if vectors:
+            waiting = {**waiting, "vectors": vectors}
+        if pictures := self.pictures_waiting(store, below or ""):
+            waiting = {**waiting, "pictures": pictures}
+        return waiting
+
+    def pictures_waiting(self, store: AccountStore, below: str = "") -> int:
+        """How many pictures at and below a path a model is still to describe."""
+        return 0 if self._pictures is None else self._pictures.waiting(store, below)
+
+    @property
+    def describing(self) -> Describing | None:
+        """The model that describes pictures, if there is one."""
+        return None if self._pictures is None else self._pictures.describing
+
+    def picture_status(self, store: AccountStore) -> dict[str, Any]:
+        """The model that describes pictures, how many wait for it, and how many it never will."""
+        return {"state": "off"} if self._pictures is None else self._pictures.status(store)
 
     def make_known(self, store: AccountStore) -> None:
         """See to it that what is written to ``store`` from now on is queued for the embedding model, if that is known."""
@@ -140,8 +186,11 @@ class Worker:
         kinds = None if below is None else FOLLOWING
         # Nothing tells what others queue meanwhile from what this work does: a bound keeps them from going on for ever.
         for _ in range(MAX_ROUNDS):
+            described = 0
+            if self._pictures is not None:
+                described = self._pictures.until_described(store, limit, deadline, below or "")
             before, newest = newest, store.jobs.newest()
-            if newest == before or not _of_kinds(store, newest, kinds):
+            if not described and (newest == before or not _of_kinds(store, newest, kinds)):
                 break
             self._drain_up_to(store, newest, limit, deadline, progress, below)
         lost = [
@@ -212,6 +261,7 @@ class Worker:
         kinds: tuple[str, ...] | None = None,
     ) -> bool:
         """Do one job of ``store`` (of those with an id of at most ``up_to``, of these kinds); False if there was none to claim."""
+        self._setbacks.report(store)
         job = store.jobs.claim(kinds or tuple(self._steps), LEASE_MS, up_to=up_to, due_only=due_only)
         if job is None:
             return False
@@ -227,8 +277,16 @@ class Worker:
         try:
             with Lease(store.jobs, job, stopped) as lease:
                 done = self._done(store, job, lease)
+            if done:
+                store.jobs.finish(job)
+            else:
+                store.jobs.give_back(job)
         except OpenVikingError as error:
             _log.warning("job %s %s failed: %s", job.kind, job.key, error.message)
+            if is_outage(error):
+                self._setbacks.note(store, job, error.message, RETRY_MS)
+                return
+            self._setbacks.over(store, job)
             store.jobs.fail(job, error.message, retry_in=RETRY_MS * job.attempt)
         except Exception as error:  # noqa: BLE001
             # The edge of a job: its fault is recorded with it and ends nothing else.
@@ -239,34 +297,31 @@ class Worker:
                 store.jobs.give_back(job)
             raise
         else:
-            if done:
-                store.jobs.finish(job)
-            else:
-                store.jobs.give_back(job)
+            self._setbacks.over(store, job)
 
     def _done(self, store: AccountStore, job: Job, lease: Lease) -> bool:
         """Do the pieces of a job; False if it was cancelled between two."""
         with store.read() as view:
-            turn = Turn(job.payload, view.change, lease.cancelled)
+            turn = Turn(job.payload, view.change, lease.cancelled, attempt=job.attempt)
         while self._steps[job.kind](store, turn):
             if lease.cancelled():
                 return False
         return True
 
-    def _run(self) -> None:
+    def _run(self, kinds: tuple[str, ...], wake: threading.Event) -> None:
         outages = Outages()
         while not self._stop.is_set():
-            self._wake.clear()
+            wake.clear()
             worked = False
             for store in self._stores():
                 if outages.over(store):
-                    worked |= self._one(store, outages)
+                    worked |= self._one(store, outages, kinds)
             if not worked and not self._stop.is_set():
-                self._wake.wait(self._until_due(outages))
+                wake.wait(self._until_due(outages, kinds))
 
-    def _one(self, store: AccountStore, outages: Outages) -> bool:
+    def _one(self, store: AccountStore, outages: Outages, kinds: tuple[str, ...]) -> bool:
         try:
-            worked = self.work(store)
+            worked = self.work(store, kinds=kinds)
         except OpenVikingError as error:
             if outages.note(store, error.message) and not self._stop.is_set():
                 _log.warning("background work failed: %s", error.message)
@@ -279,7 +334,7 @@ class Worker:
             return worked
         return False
 
-    def _until_due(self, outages: Outages) -> float:
+    def _until_due(self, outages: Outages, kinds: tuple[str, ...] = ()) -> float:
         """Seconds until there may be work: a job that is due, or the next try of a store that does not answer."""
         wait = self._interval
         for store in self._stores():
@@ -287,7 +342,7 @@ class Worker:
                 wait = min(wait, outages.left(store))
                 continue
             try:
-                due = store.jobs.next_due(tuple(self._steps))
+                due = store.jobs.next_due(kinds or tuple(self._steps))
             except OpenVikingError as error:
                 outages.note(store, error.message)
                 due = None

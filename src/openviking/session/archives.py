@@ -51,8 +51,8 @@ def archive_meta(session: URI, number: int, messages: Sequence[Message], now: in
         "archive_id": archive_id(number),
         "created_at": iso(now),
         "message_count": len(messages),
-        "first_message_at": messages[0].created_at,
-        "last_message_at": messages[-1].created_at,
+        "first_message_at": messages[0].created_at if messages else None,
+        "last_message_at": messages[-1].created_at if messages else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""A commit: messages move into an archive in one transaction, then a job describes it.
+"""A commit: messages move into an archive in one transaction, then a job finishes it (`openviking.session.finishing`).
 
 Each message is in exactly one place at every moment: the rows of the live ones are deleted in the transaction that
 writes the archive's file and queues the job.
@@ -7,29 +7,26 @@ writes the archive's file and queues the job.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from openviking.clock import iso, now_ms
-from openviking.errors import ConflictError, NotFoundError, ProcessingError
+from openviking.errors import ConflictError, NotFoundError
 from openviking.ingest.background import Turn
 from openviking.model.session import Retention
 from openviking.model.task import NewTask
 from openviking.session.archives import (
-    DIFF,
-    DONE,
     FAILED,
     MESSAGES,
     META,
     archive_meta,
     archive_uri,
-    archived_messages,
     as_lines,
     put,
     put_json,
 )
 from openviking.session.counting import count_of
 from openviking.session.keeping import Kept, kept
-from openviking.session.summary import abstract_of, overview_of
+from openviking.session.summary import abstract_of
 from openviking.store.batch import MakeDirectory, Operation
 from openviking.store.jobs import TIDY, NewJob
 from openviking.store.port import AccountStore
@@ -42,10 +39,11 @@ KIND: Final = "session_commit"
 OVER: Final = "session_commit_over"
 """The kind of the job that marks the archive of a commit whose task was cancelled or given up."""
 
+CANCELLED: Final = "its task was cancelled"
+"""Why an archive is never described whose task somebody cancelled."""
+
 ATTEMPTS: Final = 100
 """Times that a commit looks again because others were faster."""
-
-NO_EXTRACTION: Final = "memory extraction is not part of this version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +104,6 @@ def commit(
     raise ConflictError(f"{session} is committed by others all the time", resource=str(session), retryable=True)
 
 
-def finish_commit(store: AccountStore, turn: Turn) -> dict[str, Any]:
-    """The second phase: describe an archive and mark it as done; its result. It may be repeated.
-
-    Nothing is extracted from the conversation in this version, and the result says so. Raises `NotFoundError` if the
-    session or the archive was removed meanwhile, `ProcessingError` if its messages can't be read; the archive is
-    marked as failed then.
-    """
-    session, number = from_path(turn.payload["session"]), int(turn.payload["archive"])
-    directory = archive_uri(session, number)
-    try:
-        messages = archived_messages(store, session, number)
-        ending = EndArchive(session.path, number, "done", abstract_of(messages), overview_of(messages))
-        store.apply(
-            [
-                ending,
-                put_json(directory, DIFF, _no_changes(directory), below=directory),
-                put(directory, DONE, "", below=directory),
-            ]
-        )
-    except NotFoundError as error:
-        mark_failed(store, session, number, error.message)
-        raise
-    except (ValueError, KeyError, TypeError) as error:
-        # The file is damaged: another attempt would meet it again.
-        mark_failed(store, session, number, repr(error))
-        raise ProcessingError(f"The messages of {directory} can't be read: {error}", resource=str(directory)) from error
-    return result_of(session, directory, used=int(turn.payload.get("used", 0)))
-
-
 def mark_failed(store: AccountStore, session: URI, number: int, error: str) -> None:
     """Note that an archive is never described, and why, where it still lies; its messages stay readable."""
     directory = archive_uri(session, number)
@@ -149,36 +118,6 @@ def commit_over(store: AccountStore, turn: Turn) -> bool:
     archive = store.sessions.archive(session.path, number)
     if archive is not None and archive.state == "pending":
         task = store.tasks.get(turn.payload["task"], None)
-        why = "its task was cancelled" if task is None or task.status == "cancelled" else task.error
+        why = CANCELLED if task is None or task.status == "cancelled" else task.error
         mark_failed(store, session, number, why)
     return False
-
-
-def result_of(session: URI, directory: URI, *, used: int = 0) -> dict[str, Any]:
-    """What the task of a commit tells (contract/core.md §3.6); ``used`` counts the nodes that were."""
-    none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    return {
-        "session_id": session.name,
-        "archive_uri": str(directory),
-        "memories_extracted": {},
-        "extraction": {"status": "skipped", "reason": NO_EXTRACTION},
-        "session_skills_extracted": 0,
-        "session_skill_uris": [],
-        "usage_events_extracted": 0,
-        "active_count_updated": used,
-        "effective_memory_types": [],
-        "agent_evolution_enabled": False,
-        "agent_memory_skip_reason": NO_EXTRACTION,
-        "token_usage": {"llm": none, "embedding": {"total_tokens": 0}, "total": {"total_tokens": 0}},
-        "memory_diff_uri": str(directory.child(DIFF)),
-    }
-
-
-def _no_changes(directory: URI) -> dict[str, Any]:
-    return {
-        "archive_uri": str(directory),
-        "extracted_at": None,
-        "operations": {"adds": [], "updates": [], "deletes": []},
-        "summary": {"total_adds": 0, "total_updates": 0, "total_deletes": 0},
-        "skipped": NO_EXTRACTION,
-    }

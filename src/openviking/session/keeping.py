@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from openviking.model.message import Message
 from openviking.model.session import Retention
@@ -38,15 +39,11 @@ def _of_turns(live: Sequence[Live], wanted: Retention) -> int:
         place for place in range(len(live)) if place == 0 or _begins(live[place - 1].message, live[place].message)
     ]
     chosen = begins[max(len(begins) - wanted.turns, 0) :]
-    start = chosen[0] if chosen else len(live)
     tail = max(len(live) - wanted.tail, 0)
-    tokens = sum(one.tokens for one in live[start:])
-    while tokens > wanted.tokens and start < tail:
-        following = next((place for place in chosen if place > start), start + 1)
-        following = min(following, tail)
-        tokens -= sum(one.tokens for one in live[start:following])
-        start = following
-    return len(live) - min(start, tail)
+    sums = list(accumulate((one.tokens for one in reversed(live)), initial=0))
+    rest = range(chosen[-1] + 1, tail) if chosen else ()
+    fitting = (place for place in (*chosen, *rest) if sums[len(live) - place] <= wanted.tokens)
+    return len(live) - min(next(fitting, tail), tail)
 
 
 def _begins(before: Message, message: Message) -> bool:

@@ -51,10 +51,8 @@ def session_meta(session: Session) -> dict[str, Any]:
         "message_count": session.messages,
         "total_message_count": session.total,
         "commit_count": session.commits,
-        "memories_extracted": {"total": 0},
-        "llm_token_usage": dict.fromkeys(
-            ("prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "reasoning_tokens"), 0
-        ),
+        "memories_extracted": _counted(session),
+        "llm_token_usage": _used(session),
         "embedding_token_usage": {"total_tokens": 0},
         "pending_tokens": session.pending,
         "keep_recent_count": kept.get("keep_recent_count", 0),
@@ -66,6 +64,19 @@ def session_meta(session: Session) -> dict[str, Any]:
         "auto_commit_policy": settings.auto_commit,
         "memory_extraction_config": settings.extraction,
     }
+
+
+def _counted(session: Session) -> dict[str, int]:
+    """The memories that the commits of a session added or updated, by type, and all of them as ``total``."""
+    kind, counts = "memories.", session.extracted
+    by_type = {name.removeprefix(kind): counts[name] for name in sorted(counts) if name.startswith(kind)}
+    return {**by_type, "total": sum(by_type.values())}
+
+
+def _used(session: Session) -> dict[str, int]:
+    prompt, completion = (session.extracted.get(f"llm.{name}_tokens", 0) for name in ("prompt", "completion"))
+    used = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    return used | {"cached_tokens": 0, "reasoning_tokens": 0}
 
 
 def _moment(ms: int | None) -> str | None:

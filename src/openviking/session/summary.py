@@ -35,8 +35,8 @@ def overview_of(messages: Sequence[Message]) -> str:
     head = f"# {_count(messages)}, {when}\n\n"
     room = OVERVIEW_CHARS - len(head) - 40
     told = [(f"- {one_line(one.peer or one.role)}: ", said) for one in messages if (said := _words(one))]
-    each = _share([len(said) for _, said in told], room - sum(len(who) + 1 for who, _ in told))
-    return head + "\n".join(_fitting([who + telling(said, each) for who, said in told], room))
+    each = share([len(said) for _, said in told], room - sum(len(who) + 1 for who, _ in told))
+    return head + "\n".join(fitting([who + telling(said, each) for who, said in told], room))
 
 
 def shortened(overview: str, tokens: int) -> str:
@@ -45,7 +45,7 @@ def shortened(overview: str, tokens: int) -> str:
     lines = rest.split("\n")
     room = len(overview) * tokens // max(estimate_tokens(overview), 1) - len(head) - 40
     while room > 0:
-        kept = _fitting(lines, room)
+        kept = fitting(lines, room)
         made = f"{head}\n\n" + "\n".join(kept)
         if len(kept) < 2:
             return ""
@@ -59,7 +59,8 @@ def _count(messages: Sequence[Message]) -> str:
     return f"Conversation of {len(messages)} {'message' if len(messages) == 1 else 'messages'}"
 
 
-def _fitting(lines: Sequence[str], room: int) -> list[str]:
+def fitting(lines: Sequence[str], room: int) -> list[str]:
+    """The lines of the beginning and the end that have room in so many characters; between them, how many others there are."""
     if sum(len(line) + 1 for line in lines) <= room:
         return list(lines)
     start: list[str] = []
@@ -76,7 +77,7 @@ def _fitting(lines: Sequence[str], room: int) -> list[str]:
     return [*start, f"… {between} more messages …", *reversed(end)]
 
 
-def _share(lengths: Sequence[int], room: int) -> int:
+def share(lengths: Sequence[int], room: int) -> int:
     """How many characters of each text can be shown, so that short ones leave their room to long ones."""
     left = len(lengths)
     for length in sorted(lengths):

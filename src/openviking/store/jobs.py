@@ -77,8 +77,11 @@ class JobQueue(Protocol):
         """The job is over and forgotten; if it succeeded, so are those of its kind and key that were given up before."""
         ...
 
-    def fail(self, job: Job, error: str, *, retry_in: int) -> None:
-        """The attempt failed: it is tried again after ``retry_in`` milliseconds, or given up after the last attempt."""
+    def fail(self, job: Job, error: str, *, retry_in: int, counts: bool = True) -> None:
+        """The attempt failed: it is tried again after ``retry_in`` milliseconds, or given up after the last attempt.
+
+        One that does not count uses up no attempt.
+        """
         ...
 
     def give_back(self, job: Job) -> None:

@@ -15,7 +15,9 @@ from openviking.model.node import Node, Sidecars
 from openviking.model.scope import Scope
 from openviking.store.audit import Audit
 from openviking.store.batch import Applied, Operation
+from openviking.store.erasure import Erased
 from openviking.store.jobs import Job, JobQueue, NewJob
+from openviking.store.pictures import Pictures
 from openviking.store.sessions import SessionStore
 from openviking.store.tasks import TaskStore
 from openviking.store.vectors import Vectors
@@ -67,7 +69,8 @@ class Candidate:
     """A passage that may answer a query.
 
     ``score`` is what the query's `Score` makes of ``words`` and ``cosine``. ``words`` is BM25 divided by the most that
-    the query can reach, so 0 ≤ words < 1; ``terms`` are the matched query terms with their shares, which add up to it.
+    the query can reach, so 0 ≤ words < 1; ``terms`` are the matched query terms with their shares, which add up to it,
+    and ``covered`` is their share of the query by rarity, 0 to 1, however often the passage has them.
     ``cosine`` is that of the best of the passage's vectors, None if it has none or none was asked for; ``settled`` says
     that it never gets one, for the model can say nothing of it. ``level`` is 0 or 1 for a directory's sidecar, 2 for a
     file. Who lets ``score`` fade with time notes what it was in ``origin_score``, and the factor in ``time_score``.
@@ -79,6 +82,7 @@ class Candidate:
     score: float
     words: float
     terms: tuple[tuple[str, float], ...]
+    covered: float
     cosine: float | None
     settled: bool
     start: int
@@ -372,6 +376,11 @@ class AccountStore(Protocol):
         ...
 
     @property
+    def pictures(self) -> Pictures:
+        """What models say of pictures, and which are still to be described."""
+        ...
+
+    @property
     def vectors(self) -> Vectors:
         """The vectors of passages, and the queue of those that wait for one."""
         ...
@@ -400,6 +409,14 @@ class AccountStore(Protocol):
         """Clear away up to ``limit`` nodes that large removals left; how many were cleared, or shortened.
 
         What was removed may have more passages than are cleared at once, so only 0 says that nothing is left.
+        """
+        ...
+
+    def erase(self, stopped: Callable[[], bool], *, rewrite: bool | None = None) -> Erased | None:
+        """Overwrite on the disk what was removed and purged before; None if it was ``stopped`` on the way.
+
+        With ``rewrite`` nothing is left of it, and writers wait while all is written anew; without, that is left out
+        and pieces may be left. None rewrites up to a size at which others hardly notice. It may be repeated.
         """
         ...
 

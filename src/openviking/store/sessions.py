@@ -7,8 +7,8 @@ tools are rows, its archives ordinary files below its directory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from openviking.model.message import Message
@@ -62,13 +62,42 @@ class ArchiveMessages:
 
 @dataclass(frozen=True, slots=True)
 class EndArchive:
-    """Note what the second phase of a commit made of an archive; one that is done stays as it is."""
+    """Note what the second phase of a commit made of an archive; one that is done stays as it is.
+
+    With ``once`` that is a `ConflictError`, so that what else is in the batch is not done twice. ``counts`` are added
+    to what the session counts (`openviking.model.session.Session.extracted`). With ``of``, the number of messages that
+    all this was made of, an archive that has another number by now is a `ConflictError`: one was taken out meanwhile.
+    """
 
     path: str
     archive: int
     state: ArchiveState
     abstract: str = ""
     overview: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    once: bool = False
+    of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RedactMessages:
+    """Take messages out of a session for ever: live ones by their numbers, or ``count`` of its ``archive``-th archive.
+
+    The long outputs ``results`` of tools go with them. An archive that is done has ``abstract`` and ``overview`` then,
+    and its ``directory`` that abstract as description; that its file lacks the messages is up to the same batch.
+    ``notes`` are the paths of files that still name what was made of them, for `SessionStore.redacted_notes`. The
+    outcome counts the messages. Raises `NotFoundError`, and `ConflictError` if they are not there any more.
+    """
+
+    path: str
+    numbers: tuple[int, ...] = ()
+    results: tuple[str, ...] = ()
+    archive: int = 0
+    count: int = 0
+    abstract: str = ""
+    overview: str = ""
+    directory: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +112,7 @@ class CountUses:
     up_to: int
 
 
-SessionOperation = MakeSession | AddMessages | ArchiveMessages | EndArchive | CountUses
+SessionOperation = MakeSession | AddMessages | ArchiveMessages | EndArchive | RedactMessages | CountUses
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +148,10 @@ class SessionStore(Protocol):
         """The messages of a session that are in no archive, in order."""
         ...
 
+    def newest(self, path: str, limit: int) -> list[Message]:
+        """The last messages of a session that are in no archive, the last first."""
+        ...
+
     def sent_as(self, path: str, client_ids: tuple[str, ...]) -> tuple[str, ...]:
         """The ids of the messages that were stored under the first of these client ids that is known."""
         ...
@@ -137,6 +170,26 @@ class SessionStore(Protocol):
 
     def tool_result(self, path: str, result_id: str) -> ToolResult | None:
         """One of them with its content."""
+        ...
+
+    def next_idle(self) -> int | None:
+        """When the next session is to be committed because nobody speaks in it any more, None if none ever is."""
+        ...
+
+    def idle(self, now: int, limit: int) -> list[str]:
+        """The sessions for which that time has come, the one that is due for longest first."""
+        ...
+
+    def put_off(self, path: str, until: int) -> None:
+        """Look at an idle session again at ``until``, unless it is changed before."""
+        ...
+
+    def redacted_notes(self) -> list[str]:
+        """The paths of files that redactions left with names in them."""
+        ...
+
+    def forget_redacted_note(self, path: str) -> None:
+        """Such a file names nothing any more."""
         ...
 
     def configure(self, path: str, change: Callable[[Settings], Settings]) -> Session:

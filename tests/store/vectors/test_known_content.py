@@ -11,6 +11,7 @@ import pytest
 from openviking.model.embedding import Coverage, EmbeddingModel
 from openviking.store.batch import Move, Operation, PutFile, Remove
 from openviking.store.port import AccountStore
+from openviking.store.sqlite.contents import INLINE_BYTES
 from openviking.store.sqlite.loose import LOOSE_MS
 from openviking.store.sqlite.purge import PURGED_NODES
 from openviking.store.vectors import MadeVector, PendingPassage
@@ -186,3 +187,16 @@ def test_what_is_being_staged_is_left_alone(
     clock.now += 10_000
     assert paths(other.vectors.claim(PRINT, 3000)) == ["resources/large"] * 2100
     assert other.check() == []
+
+
+def test_erasing_forgets_it_though_the_clock_was_set_back(
+    ready: AccountStore, put: Put, clock: Clock, rows: Rows, embed: Embed, clear: Clear
+) -> None:
+    ready.apply([put("resources/a.txt", "alpha"), put("resources/b.txt", "x" * (INLINE_BYTES + 1))])
+    embed(ready)
+    ready.apply([Remove("resources/a.txt"), Remove("resources/b.txt")])
+    clear(ready)
+    clock.now -= LOOSE_MS
+    looks = iter(range(100))
+    assert ready.erase(lambda: next(looks) > 90) is not None, "it came to an end"
+    assert rows("SELECT 1 FROM vectors UNION ALL SELECT 1 FROM loose UNION ALL SELECT 1 FROM released") == []

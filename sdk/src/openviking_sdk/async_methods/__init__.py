@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openviking_sdk.async_methods.admin import AdminCalls
 from openviking_sdk.async_methods.content import ContentCalls
+from openviking_sdk.async_methods.context import ContextCalls
 from openviking_sdk.async_methods.fs import FsCalls
 from openviking_sdk.async_methods.observer import ObserverCalls
 from openviking_sdk.async_methods.relations import RelationsCalls
@@ -11,6 +12,7 @@ from openviking_sdk.async_methods.resources import ResourcesCalls
 from openviking_sdk.async_methods.search import SearchCalls
 from openviking_sdk.async_methods.sessions import SessionsCalls
 from openviking_sdk.async_methods.skills import SkillsCalls
+from openviking_sdk.async_methods.stats import StatsCalls
 from openviking_sdk.async_methods.system import SystemCalls
 from openviking_sdk.async_methods.tasks import TasksCalls
 from openviking_sdk.async_methods.watches import WatchesCalls
@@ -18,6 +20,7 @@ from openviking_sdk.async_methods.watches import WatchesCalls
 __all__ = [
     "AdminCalls",
     "ContentCalls",
+    "ContextCalls",
     "FsCalls",
     "ObserverCalls",
     "RelationsCalls",
@@ -25,6 +28,7 @@ __all__ = [
     "SearchCalls",
     "SessionsCalls",
     "SkillsCalls",
+    "StatsCalls",
     "SystemCalls",
     "TasksCalls",
     "WatchesCalls",

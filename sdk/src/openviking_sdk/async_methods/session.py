@@ -141,6 +141,30 @@ class AsyncSession:
         """One archive: ``archive_id``, ``abstract``, ``overview``, ``messages``. Raises `NotFoundError`."""
         return await self._client.send(calls.get_session_archive(self.session_id, archive_id))
 
+    async def extract(self) -> list[dict[str, Any]]:
+        """Make memories of what the live messages say, without archiving them: what was added or changed.
+
+        Each with ``uri``, ``memory_type``, ``operation``, ``abstract`` and ``sources``, the ids of the messages. There is no event
+        among them, which a commit makes. Raises `NotFoundError`.
+        """
+        return await self._client.send(calls.extract_session(self.session_id))
+
+    async def rollback(self, archive_id: str) -> dict[str, Any]:
+        """Take back the memories of the commit that made an archive: ``reverted``, and ``kept`` what was changed since.
+
+        The messages stay. Raises `NotFoundError`, `FailedPreconditionError` while the commit is under way.
+        """
+        return await self._client.send(calls.rollback_session(self.session_id, archive_id))
+
+    async def redact(self, message_id: str, memories: bool = False) -> dict[str, Any]:
+        """Take a message out of a session for ever, live or archived: ``place``, ``redacted``, ``tool_results``.
+
+        ``memories`` that were made of it stay and are named; with ``memories`` those of it alone that nobody edited go too,
+        and the event of its archive: ``memories_removed``. `erase` overwrites the bytes on the disk. Raises
+        `NotFoundError`.
+        """
+        return await self._client.send(calls.redact_message(self.session_id, message_id, memories))
+
     async def update_config(
         self, config: Mapping[str, Any] | None = None, *, telemetry: bool | dict[str, Any] = False
     ) -> dict[str, Any]:
@@ -180,6 +204,9 @@ class AsyncSession:
             calls.search_tool_result(self.session_id, tool_result_id, query, limit=limit, context_chars=context_chars)
         )
 
-    async def delete(self) -> None:
-        """Remove a session with all that is in it. Raises `NotFoundError`."""
-        await self._client.send(calls.delete_session(self.session_id))
+    async def delete(self, memories: bool = False) -> dict[str, Any]:
+        """Remove a session with all that is in it; ``memories`` that were made of it stay, and are named.
+
+        With ``memories`` those of it alone that nobody edited go too, ``memories_removed``. Raises `NotFoundError`.
+        """
+        return await self._client.send(calls.delete_session(self.session_id, memories))

@@ -62,9 +62,12 @@ class SessionsCalls(AsyncSending):
         """
         return await self.send(calls.update_session_config(session_id, config, telemetry=telemetry))
 
-    async def delete_session(self, session_id: str) -> None:
-        """Remove a session with all that is in it. Raises `NotFoundError`."""
-        await self.send(calls.delete_session(session_id))
+    async def delete_session(self, session_id: str, memories: bool = False) -> dict[str, Any]:
+        """Remove a session with all that is in it; ``memories`` that were made of it stay, and are named.
+
+        With ``memories`` those of it alone that nobody edited go too, ``memories_removed``. Raises `NotFoundError`.
+        """
+        return await self.send(calls.delete_session(session_id, memories))
 
     async def add_message(
         self,
@@ -121,6 +124,15 @@ class SessionsCalls(AsyncSending):
             calls.batch_add_messages(session_id, messages, idempotency_key=idempotency_key, telemetry=telemetry)
         )
 
+    async def redact_message(self, session_id: str, message_id: str, memories: bool = False) -> dict[str, Any]:
+        """Take a message out of a session for ever, live or archived: ``place``, ``redacted``, ``tool_results``.
+
+        ``memories`` that were made of it stay and are named; with ``memories`` those of it alone that nobody edited go too,
+        and the event of its archive: ``memories_removed``. `erase` overwrites the bytes on the disk. Raises
+        `NotFoundError`.
+        """
+        return await self.send(calls.redact_message(session_id, message_id, memories))
+
     async def session_used(
         self, session_id: str, contexts: Sequence[str] | None = None, skill: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -160,6 +172,21 @@ class SessionsCalls(AsyncSending):
                 options=options,
             )
         )
+
+    async def extract_session(self, session_id: str) -> list[dict[str, Any]]:
+        """Make memories of what the live messages say, without archiving them: what was added or changed.
+
+        Each with ``uri``, ``memory_type``, ``operation``, ``abstract`` and ``sources``, the ids of the messages. There is no event
+        among them, which a commit makes. Raises `NotFoundError`.
+        """
+        return await self.send(calls.extract_session(session_id))
+
+    async def rollback_session(self, session_id: str, archive_id: str) -> dict[str, Any]:
+        """Take back the memories of the commit that made an archive: ``reverted``, and ``kept`` what was changed since.
+
+        The messages stay. Raises `NotFoundError`, `FailedPreconditionError` while the commit is under way.
+        """
+        return await self.send(calls.rollback_session(session_id, archive_id))
 
     async def get_session_context(self, session_id: str, token_budget: int | None = None) -> dict[str, Any]:
         """What a model needs to go on: ``latest_archive_overview``, ``messages``, ``estimatedTokens``, ``stats``.

@@ -27,8 +27,8 @@ class SkillsCalls(AsyncSending):
         """Add a skill: ``name``, ``uri``, ``root_uri``, ``auxiliary_files``; without ``wait`` a ``task_id``.
 
         ``data`` is the path of a ``SKILL.md`` or of its folder on this machine, the text of one, or an object with ``name``,
-        ``description`` and ``content``, or a tool as MCP describes it. One of the same name is replaced. Raises
-        `InvalidArgumentError`.
+        ``description`` and ``content``, or a tool as MCP describes it. One of the same name is replaced. Secrets in it are
+        replaced by placeholders: ``masked`` says in which lines, ``warnings`` in words. Raises `InvalidArgumentError`.
         """
         return await self.run(
             calls.add_skill(
@@ -84,7 +84,7 @@ class SkillsCalls(AsyncSending):
         target_uri: str | None = None,
         telemetry: bool | dict[str, Any] = False,
     ) -> dict[str, Any]:
-        """``skills`` that answer the query, best first, each with ``score``; and ``total``. ``limit`` (10) for each root."""
+        """``skills`` that answer the query, best first, each with ``score``; and ``total``. At most ``limit`` (10)."""
         return await self.send(
             calls.find_skills(query, limit, score_threshold, level=level, target_uri=target_uri, telemetry=telemetry)
         )

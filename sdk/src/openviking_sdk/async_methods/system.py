@@ -40,6 +40,14 @@ class SystemCalls(AsyncSending):
         """
         return await self.send(calls.wait_processed(timeout))
 
+    async def erase(self, *, rewrite: bool | None = None) -> dict[str, Any]:
+        """Begin to overwrite on the disk what was removed from the account: ``task_id``; the ``result`` of the task says what was done.
+
+        ``rewrite`` True writes the whole database anew, while writers wait, and no byte of what was removed is left; None does
+        so up to 512 MiB.
+        """
+        return await self.send(calls.erase(rewrite=rewrite))
+
     async def check_consistency(
         self, uri: str, *, timeout: float | None = None, cursor: str | None = None
     ) -> dict[str, Any]:

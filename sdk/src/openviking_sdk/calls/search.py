@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from openviking_sdk.call import Call, an_object, given, with_options
-from openviking_sdk.errors import InvalidArgumentError
 from openviking_sdk.images import Image, image_urls
-from openviking_sdk.uri import full_uri, full_uris
+from openviking_sdk.questions import SessionLike, list_or_text, session_named, target
+from openviking_sdk.uri import full_uri
 
-_CONTEXT_S = 120.0
-
-
-class SessionLike(Protocol):
-    """What names a session: the object that ``client.session()`` gives."""
-
-    session_id: str
+_PLANNED_S = 120.0
+"""So long a server may take that asks a model what is meant."""
 
 
 def find(
@@ -59,10 +54,10 @@ def find(
         body=with_options(
             given(
                 query=query,
-                target_uri=_target(target_uri),
+                target_uri=target(target_uri),
                 limit=limit,
                 image_url=image_urls(image),
-                context_type=_list_or_text(context_type),
+                context_type=list_or_text(context_type),
                 score_threshold=score_threshold,
                 filter=None if filter is None else dict(filter),
                 tags=None if tags is None else list(tags),
@@ -75,7 +70,7 @@ def find(
                 events_time_decay_protection=events_time_decay_protection,
                 explain=explain or None,
                 strategy=dict(strategy) if isinstance(strategy, Mapping) else strategy,
-                explain_missing=_target(explain_missing or ""),
+                explain_missing=target(explain_missing or ""),
                 telemetry=telemetry or None,
             ),
             options,
@@ -140,7 +135,7 @@ def search(
         explain_missing=explain_missing,
         telemetry=telemetry,
     )
-    session_id = _session_id(session_id, session)
+    session_id = session_named(session_id, session)
     body = {**(as_find.body or {}), **given(session_id=session_id, search_type=search_type, dedup=dedup, rerank=rerank)}
     return Call(
         method="POST",
@@ -148,85 +143,7 @@ def search(
         body=with_options(body, options),
         read=an_object,
         repeatable=True,
-        seconds=0.0 if session_id is None else _CONTEXT_S,
-    )
-
-
-def search_context(
-    query: str = "",
-    session_id: str | None = None,
-    target_uri: str | Sequence[str] = "",
-    limit: int | None = None,
-    *,
-    session: SessionLike | None = None,
-    image: Image | Sequence[Image] | None = None,
-    max_tokens: int | None = None,
-    query_expansion: Literal["off", "auto"] | None = None,
-    quotas: Mapping[str, int] | None = None,
-    purpose: Literal["chat", "coding"] | None = None,
-    detail: str | Mapping[str, str] | None = None,
-    dedup_turns: int | None = None,
-    exclude_uris: Sequence[str] | None = None,
-    peer_scope: Literal["actor", "all"] | None = None,
-    other_peer_penalty: float | Mapping[str, float] | None = None,
-    rewrite: bool | Literal["auto"] | None = None,
-    rewrite_max_bullets: int | None = None,
-    context_type: str | Sequence[str] | None = None,
-    score_threshold: float | None = None,
-    filter: Mapping[str, Any] | None = None,  # noqa: A002 - its name on the wire
-    tags: Sequence[str] | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    search_type: Literal["semantic", "keywords"] | None = None,
-    events_time_decay_protection: str | None = None,
-    telemetry: bool | dict[str, Any] = False,
-    options: Mapping[str, Any] | None = None,
-) -> Call[dict[str, Any]]:
-    """A block of context for a prompt: ``rendered``, its ``entries``, ``digest`` and ``stats``.
-
-    It has at most ``max_tokens`` tokens (1,600). With ``session_id`` what was served in the last ``dedup_turns`` turns is
-    left out. ``quotas`` or ``purpose`` say how many entries of each category come; ``detail`` how much of each;
-    ``rewrite`` has a model condense them. A target is refused by the server. Raises `InvalidArgumentError`.
-    """
-    return Call(
-        method="POST",
-        path="/api/v1/search/search",
-        body=with_options(
-            given(
-                query=query,
-                mode="context",
-                target_uri=_target(target_uri),
-                session_id=_session_id(session_id, session),
-                image_url=image_urls(image),
-                max_tokens=max_tokens,
-                limit=limit,
-                query_expansion=query_expansion,
-                quotas=None if quotas is None else dict(quotas),
-                purpose=purpose,
-                detail=dict(detail) if isinstance(detail, Mapping) else detail,
-                dedup_turns=dedup_turns,
-                exclude_uris=None if exclude_uris is None else [full_uri(uri) for uri in exclude_uris],
-                peer_scope=peer_scope,
-                other_peer_penalty=(
-                    dict(other_peer_penalty) if isinstance(other_peer_penalty, Mapping) else other_peer_penalty
-                ),
-                rewrite=rewrite,
-                rewrite_max_bullets=rewrite_max_bullets,
-                context_type=_list_or_text(context_type),
-                score_threshold=score_threshold,
-                filter=None if filter is None else dict(filter),
-                tags=None if tags is None else list(tags),
-                since=since,
-                until=until,
-                search_type=search_type,
-                events_time_decay_protection=events_time_decay_protection,
-                telemetry=telemetry or None,
-            ),
-            options,
-        ),
-        read=an_object,
-        repeatable=not dedup_turns and not (options or {}).get("dedup_turns"),
-        seconds=_CONTEXT_S,
+        seconds=0.0 if session_id is None else _PLANNED_S,
     )
 
 
@@ -305,21 +222,3 @@ def glob(
         read=an_object,
         repeatable=True,
     )
-
-
-def _target(target_uri: str | Sequence[str]) -> str | list[str] | None:
-    if isinstance(target_uri, str):
-        return full_uri(target_uri) if target_uri else None
-    return full_uris(list(target_uri)) if target_uri else None
-
-
-def _list_or_text(value: str | Sequence[str] | None) -> str | list[str] | None:
-    return value if value is None or isinstance(value, str) else list(value)
-
-
-def _session_id(session_id: str | None, session: SessionLike | None) -> str | None:
-    if session is None:
-        return session_id
-    if session_id is not None and session_id != session.session_id:
-        raise InvalidArgumentError(f"Two sessions are given: {session_id!r} and {session.session_id!r}")
-    return session.session_id

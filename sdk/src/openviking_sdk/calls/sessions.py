@@ -6,13 +6,15 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from openviking_sdk.call import Call, Default, a_list, an_object, given, nothing, with_options
+from openviking_sdk.call import Call, Default, a_list, an_object, given, with_options
 from openviking_sdk.errors import InvalidArgumentError
 from openviking_sdk.parts import Part, message_dict, part_dicts
 from openviking_sdk.settings import header_value
 from openviking_sdk.uri import full_uri, segment
 
 _SESSIONS = "/api/v1/sessions"
+_LEARNING_S = 120.0
+"""So long a server may take that asks a model what is to be remembered."""
 
 
 def create_session(
@@ -90,9 +92,12 @@ def update_session_config(
     )
 
 
-def delete_session(session_id: str) -> Call[None]:
-    """Remove a session with all that is in it. Raises `NotFoundError`."""
-    return Call(method="DELETE", path=_session(session_id), read=nothing)
+def delete_session(session_id: str, memories: bool = False) -> Call[dict[str, Any]]:
+    """Remove a session with all that is in it; ``memories`` that were made of it stay, and are named.
+
+    With ``memories`` those of it alone that nobody edited go too, ``memories_removed``. Raises `NotFoundError`.
+    """
+    return Call(method="DELETE", path=_session(session_id), query=given(memories=memories or None), read=an_object)
 
 
 def add_message(
@@ -164,6 +169,21 @@ def batch_add_messages(
     )
 
 
+def redact_message(session_id: str, message_id: str, memories: bool = False) -> Call[dict[str, Any]]:
+    """Take a message out of a session for ever, live or archived: ``place``, ``redacted``, ``tool_results``.
+
+    ``memories`` that were made of it stay and are named; with ``memories`` those of it alone that nobody edited go too,
+    and the event of its archive: ``memories_removed``. `erase` overwrites the bytes on the disk. Raises
+    `NotFoundError`.
+    """
+    return Call(
+        method="DELETE",
+        path=f"{_session(session_id)}/messages/{segment(message_id, 'message_id')}",
+        query=given(memories=memories or None),
+        read=an_object,
+    )
+
+
 def session_used(
     session_id: str,
     contexts: Sequence[str] | None = None,
@@ -216,6 +236,28 @@ def commit_session(
             options,
         ),
         read=an_object,
+    )
+
+
+def extract_session(session_id: str) -> Call[list[dict[str, Any]]]:
+    """Make memories of what the live messages say, without archiving them: what was added or changed.
+
+    Each with ``uri``, ``memory_type``, ``operation``, ``abstract`` and ``sources``, the ids of the messages. There is no event
+    among them, which a commit makes. Raises `NotFoundError`.
+    """
+    return Call(method="POST", path=f"{_session(session_id)}/extract", read=a_list, seconds=_LEARNING_S)
+
+
+def rollback_session(session_id: str, archive_id: str) -> Call[dict[str, Any]]:
+    """Take back the memories of the commit that made an archive: ``reverted``, and ``kept`` what was changed since.
+
+    The messages stay. Raises `NotFoundError`, `FailedPreconditionError` while the commit is under way.
+    """
+    return Call(
+        method="POST",
+        path=f"{_session(session_id)}/archives/{segment(archive_id, 'archive_id')}/rollback",
+        read=an_object,
+        repeatable=True,
     )
 
 

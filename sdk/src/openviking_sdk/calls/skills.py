@@ -32,8 +32,8 @@ def add_skill(
     """Add a skill: ``name``, ``uri``, ``root_uri``, ``auxiliary_files``; without ``wait`` a ``task_id``.
 
     ``data`` is the path of a ``SKILL.md`` or of its folder on this machine, the text of one, or an object with ``name``,
-    ``description`` and ``content``, or a tool as MCP describes it. One of the same name is replaced. Raises
-    `InvalidArgumentError`.
+    ``description`` and ``content``, or a tool as MCP describes it. One of the same name is replaced. Secrets in it are
+    replaced by placeholders: ``masked`` says in which lines, ``warnings`` in words. Raises `InvalidArgumentError`.
     """
     fields = with_options(_common(wait, timeout, target_uri, source_metadata, telemetry), options)
     fields |= yield from _sent(defaults, data)
@@ -85,7 +85,7 @@ def find_skills(
     target_uri: str | None = None,
     telemetry: bool | dict[str, Any] = False,
 ) -> Call[dict[str, Any]]:
-    """``skills`` that answer the query, best first, each with ``score``; and ``total``. ``limit`` (10) for each root."""
+    """``skills`` that answer the query, best first, each with ``score``; and ``total``. At most ``limit`` (10)."""
     return Call(
         method="POST",
         path="/api/v1/skills/find",

@@ -70,6 +70,17 @@ def wait_processed(timeout: float | None = None) -> Call[dict[str, Any]]:
     )
 
 
+def erase(*, rewrite: bool | None = None) -> Call[dict[str, Any]]:
+    """Begin to overwrite on the disk what was removed from the account: ``task_id``; the ``result`` of the task says what was done.
+
+    ``rewrite`` True writes the whole database anew, while writers wait, and no byte of what was removed is left; None does
+    so up to 512 MiB.
+    """
+    return Call(
+        method="POST", path="/api/v1/system/erase", body=given(rewrite=rewrite), read=an_object, repeatable=True
+    )
+
+
 def check_consistency(uri: str, *, timeout: float | None = None, cursor: str | None = None) -> Call[dict[str, Any]]:
     """Whether files and index agree below ``uri``: ``ok``, ``expected_count``, ``missing_record_count``, ``missing_records``.
 

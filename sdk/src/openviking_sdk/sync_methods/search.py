@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from openviking_sdk.calls import search as calls
-from openviking_sdk.calls.search import SessionLike
 from openviking_sdk.images import Image
+from openviking_sdk.questions import SessionLike
 from openviking_sdk.sync_sending import SyncSending
 
 
@@ -136,75 +136,6 @@ class SearchCalls(SyncSending):
                 explain=explain,
                 strategy=strategy,
                 explain_missing=explain_missing,
-                telemetry=telemetry,
-                options=options,
-            )
-        )
-
-    def search_context(
-        self,
-        query: str = "",
-        session_id: str | None = None,
-        target_uri: str | Sequence[str] = "",
-        limit: int | None = None,
-        *,
-        session: SessionLike | None = None,
-        image: Image | Sequence[Image] | None = None,
-        max_tokens: int | None = None,
-        query_expansion: Literal["off", "auto"] | None = None,
-        quotas: Mapping[str, int] | None = None,
-        purpose: Literal["chat", "coding"] | None = None,
-        detail: str | Mapping[str, str] | None = None,
-        dedup_turns: int | None = None,
-        exclude_uris: Sequence[str] | None = None,
-        peer_scope: Literal["actor", "all"] | None = None,
-        other_peer_penalty: float | Mapping[str, float] | None = None,
-        rewrite: bool | Literal["auto"] | None = None,
-        rewrite_max_bullets: int | None = None,
-        context_type: str | Sequence[str] | None = None,
-        score_threshold: float | None = None,
-        filter: Mapping[str, Any] | None = None,
-        tags: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        search_type: Literal["semantic", "keywords"] | None = None,
-        events_time_decay_protection: str | None = None,
-        telemetry: bool | dict[str, Any] = False,
-        options: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """A block of context for a prompt: ``rendered``, its ``entries``, ``digest`` and ``stats``.
-
-        It has at most ``max_tokens`` tokens (1,600). With ``session_id`` what was served in the last ``dedup_turns`` turns is
-        left out. ``quotas`` or ``purpose`` say how many entries of each category come; ``detail`` how much of each;
-        ``rewrite`` has a model condense them. A target is refused by the server. Raises `InvalidArgumentError`.
-        """
-        return self.send(
-            calls.search_context(
-                query,
-                session_id,
-                target_uri,
-                limit,
-                session=session,
-                image=image,
-                max_tokens=max_tokens,
-                query_expansion=query_expansion,
-                quotas=quotas,
-                purpose=purpose,
-                detail=detail,
-                dedup_turns=dedup_turns,
-                exclude_uris=exclude_uris,
-                peer_scope=peer_scope,
-                other_peer_penalty=other_peer_penalty,
-                rewrite=rewrite,
-                rewrite_max_bullets=rewrite_max_bullets,
-                context_type=context_type,
-                score_threshold=score_threshold,
-                filter=filter,
-                tags=tags,
-                since=since,
-                until=until,
-                search_type=search_type,
-                events_time_decay_protection=events_time_decay_protection,
                 telemetry=telemetry,
                 options=options,
             )

@@ -40,6 +40,14 @@ class SystemCalls(SyncSending):
         """
         return self.send(calls.wait_processed(timeout))
 
+    def erase(self, *, rewrite: bool | None = None) -> dict[str, Any]:
+        """Begin to overwrite on the disk what was removed from the account: ``task_id``; the ``result`` of the task says what was done.
+
+        ``rewrite`` True writes the whole database anew, while writers wait, and no byte of what was removed is left; None does
+        so up to 512 MiB.
+        """
+        return self.send(calls.erase(rewrite=rewrite))
+
     def check_consistency(self, uri: str, *, timeout: float | None = None, cursor: str | None = None) -> dict[str, Any]:
         """Whether files and index agree below ``uri``: ``ok``, ``expected_count``, ``missing_record_count``, ``missing_records``.
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from openviking.cli.door import opened, served
+from openviking.cli.commands.context import LIST_ONLY, context_command, context_options, refuse, taken_out
+from openviking.cli.door import opened
 from openviking.cli.options import Command, Invocation, comma_list
 from openviking.cli.output import Output
-from openviking.cli.views.cells import EMPTY
 from openviking.uri import SCHEME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from openviking.cli.screen import Screen
 
 TAGS_HELP = "Only what has all these tags."
 GLOB_FIELDS = ("name", "uri", "path", "type", "size", "mode", "mtime", "locked", "id", "tags")
@@ -29,6 +28,17 @@ def levels(_context: click.Context, _option: click.Parameter, value: str | None)
     if not set(parts) <= {"0", "1", "2"}:
         raise click.BadParameter(f"{value!r} is not a list of 0 (abstracts), 1 (overviews) and 2 (files).")
     return [int(part) for part in parts]
+
+
+def strategy(_context: click.Context, _option: click.Parameter, value: str | None) -> str | dict[str, Any] | None:
+    """A name, or an object in JSON with parameters."""
+    if value is None or not value.lstrip().startswith("{"):
+        return value
+    try:
+        told: dict[str, Any] = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise click.BadParameter(f"it is no JSON: {error}.") from error
+    return told
 
 
 def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,6 +62,10 @@ def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--events-time-decay-protection", "--events_time_decay_protection", metavar="TIME",
                 help="Events fade with time, but not within this: 0, 30m, 12h, 7d.",
             ),
+            click.option(
+                "--strategy", callback=strategy, metavar="NAME|JSON",
+                help="global, hierarchical, classic, late, or an object with its parameters.",
+            ),
             click.option("--explain", is_flag=True, help="What each score is made of."),
             click.option(
                 "--explain-missing", multiple=True, metavar="URI", help="Why this is not among the hits; may be repeated."
@@ -62,20 +76,27 @@ def search_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _asked(
-    uri: tuple[str, ...], threshold: float | None, context_type: str | None, tags: str | None, after: str | None,
-    before: str | None, **options: Any,
-) -> dict[str, Any]:  # fmt: skip
+def _asked(uri: tuple[str, ...], explain_missing: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """The arguments of a find or search for the options of the command line."""
     return {
         "target_uri": uri[0] if len(uri) == 1 else list(uri) or "",
+        **_narrowed(**options),
+        "explain_missing": list(explain_missing) or None,
+    }
+
+
+def _narrowed(
+    threshold: float | None, context_type: str | None, tags: str | None, after: str | None, before: str | None,
+    **options: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The arguments that every way of finding has."""
+    return {
         "score_threshold": threshold,
         "context_type": comma_list(context_type),
         "tags": comma_list(tags),
         "since": after,
         "until": before,
         **options,
-        "explain_missing": list(options["explain_missing"]) or None,
     }
 
 
@@ -108,43 +129,35 @@ def find_command(invocation: Invocation, /, query: str, **options: Any) -> None:
     help="Hits, or one block of text for a prompt.",
 )  # fmt: skip
 @click.option("--search-type", type=click.Choice(["semantic", "keywords"]), help="keywords: by words alone.")
+@click.option("--dedup/--no-dedup", default=None, help="List: the hits of several queries as one list, each once.")
+@click.option("--rerank/--no-rerank", default=None, help="List: with the rerank model, or without.")
 @search_options
+@context_options
 @click.pass_obj
 def search_command(invocation: Invocation, /, query: str, mode: str, **options: Any) -> None:
     """Find with a conversation in mind, or gather context.
 
-    --mode context gives one block of text for a prompt, and needs a server.
+    --mode context writes one block of text for a prompt, ready to be piped; what it took goes to standard error.
     """
     _need_something(query, options)
+    context = taken_out(options)
     if mode == "list":
+        refuse(context, "context")
         with opened(invocation) as store:
             result = store.search(query, **_asked(**options))
         _show_hits(invocation, query, result)
         return
-    for name in ("uri", "read_content"):
-        if options[name]:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --mode list only.")
-    asked = {name: value for name, value in _asked(**options).items() if name not in CONTEXT_WITHOUT}
+    refuse({name: options.pop(name) for name in LIST_ONLY}, "list")
+    if options.pop("level") is not None and not invocation.json:
+        Output(invocation).remark("without effect here: level")
     if _limit_is_default():
-        asked["limit"] = None
-    with served(invocation) as server:
-        context = server.search_context(query, **asked)
-    Output(invocation).result(context, lambda screen: _draw_context(screen, context))
-
-
-CONTEXT_WITHOUT: Final = frozenset({"target_uri", "read_content", "level", "time_field", "explain", "explain_missing"})
-"""What the assembling of context chooses itself."""
+        options["limit"] = None
+    context_command(invocation, query, _narrowed(**options), context)
 
 
 def _limit_is_default() -> bool:
-    """Whether nobody said how many hits; then the server's own quotas hold."""
+    """Whether nobody said how many hits; then the store's own quotas hold."""
     return click.get_current_context().get_parameter_source("limit") is not click.core.ParameterSource.COMMANDLINE
-
-
-def _draw_context(screen: Screen, context: dict[str, Any]) -> None:
-    text = str(context.get("digest") or context.get("rendered") or "")
-    for line in text.removesuffix("\n").split("\n") if text else [EMPTY]:
-        screen.line(line)
 
 
 def _show_hits(invocation: Invocation, query: str, result: Any) -> None:

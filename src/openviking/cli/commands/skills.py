@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from openviking.cli.asking import confirm
 from openviking.cli.commands.search import levels
 from openviking.cli.door import opened
 from openviking.cli.embedded import Embedded
@@ -50,6 +50,9 @@ def add_command_of(name: str) -> click.Command:
         A folder with a SKILL.md, such a file, or its text.
         """
         del yes
+        if "\n" not in source and not source.lstrip().startswith("{") and not Path(source).expanduser().exists():
+            # The text of a SKILL.md has several lines.
+            raise NotFoundError(source, "path")
         fields: dict[str, Any] = {}
         if skills:
             fields["skills"] = list(skills)
@@ -148,7 +151,7 @@ def skills_update_command(
 
     Without NAMES all of them.
     """
-    _confirm(yes, f"Update {', '.join(names) or 'all skills'}?")
+    confirm(yes, f"Update {', '.join(names) or 'all skills'}?")
     with opened(invocation) as store:
         wanted = names or _all(store, root)
         updated = [_updated(store, name, wait=wait, root=root) for name in wanted]
@@ -167,7 +170,7 @@ def skills_remove_command(
     """Remove skills."""
     if bool(names) == everything:
         raise click.UsageError("Name the skills, or give --all.")
-    _confirm(yes, f"Remove {', '.join(names) or 'all skills'}?")
+    confirm(yes, f"Remove {', '.join(names) or 'all skills'}?")
     with opened(invocation) as store:
         wanted = names or _all(store, root)
         removed = [store.delete_skill(name, target_uri=root) for name in wanted]
@@ -199,15 +202,6 @@ def skills_validate_command(invocation: Invocation, location: str, strict: bool)
     if not checked.get("valid"):
         errors = [str(one.get("message")) for one in checked.get("errors") or ()]
         raise InvalidArgumentError("; ".join(errors) or "The skill is not valid")
-
-
-def _confirm(yes: bool, question: str) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise click.UsageError(f"{question} Nobody can answer here; --yes says so.")
-    if not click.confirm(question, err=True):
-        raise click.Abort
 
 
 def _all(store: Embedded | Remote, root: str | None) -> tuple[str, ...]:

@@ -164,6 +164,26 @@ def system_consistency_command(invocation: Invocation, uri: str) -> None:
     Output(invocation).rows(report)
 
 
+@system_command.command("erase", cls=Command)
+@click.option("--rewrite/--no-rewrite", default=None, help="Write the whole database anew (default: up to 512 MiB).")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Longest wait for it.")
+@click.pass_obj
+def system_erase_command(invocation: Invocation, rewrite: bool | None, timeout: float | None) -> None:
+    """Overwrite on the disk what was removed."""
+    with opened(invocation) as store:
+        if isinstance(store, Embedded):
+            task = store.erase(rewrite=rewrite, timeout=timeout)
+        else:
+            from openviking.cli.transfer import followed
+
+            began = store.erase(rewrite=rewrite)
+            invocation.interrupted = (
+                f"it goes on; to see how far it is: {invocation.command_line('task', 'status', began['task_id'])}"
+            )
+            task = followed(store, began["task_id"], timeout, None)
+    Output(invocation).rows(task)
+
+
 system_command.add_command(wait_command_of("wait"))
 system_command.add_command(health_command_of("health"))
 

@@ -12,8 +12,9 @@ from openviking.model.hit import Hit
 from openviking.model.trace import Trace
 from openviking.retrieve.documents import documents
 from openviking.retrieve.find import MAX_LIMIT, ROUNDING, FindRequest, Stage, first_stage
+from openviking.retrieve.hierarchical.absence import Places, Way
 from openviking.retrieve.hierarchical.choosing import chosen, heated
-from openviking.retrieve.hierarchical.parameters import Parameters
+from openviking.retrieve.hierarchical.parameters import MOST_CHILDREN, Parameters
 from openviking.retrieve.hierarchical.walk import FILE_LEVEL, Child, walk
 from openviking.retrieve.ranking import Ranked
 from openviking.retrieve.recall import Recall, faded
@@ -27,11 +28,15 @@ Judge = Callable[[Sequence[str], Sequence[float]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The ``stage`` of a walk, whose records have their own scores, and what the walk made of these."""
+    """The ``stage`` of a walk, whose records have their own scores, what the walk made of these, and which ``way`` it took.
+
+    There is no way where there was nothing to look for.
+    """
 
     stage: Stage
     trace: Trace
     _made: Mapping[int, tuple[float, tuple[tuple[str, float], ...]]]
+    way: Way | None = None
 
     def told(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """``hits`` of the stage's records with their scores of the walk, of which their explanations tell."""
@@ -64,6 +69,11 @@ class _Walking:
         ]
         self.take([one for some in found for one in some])
         return [[self.child(one) for one in some] for some in found]
+
+    def paths(self, directory: str, most: int) -> list[str]:
+        """The records right in a directory by their own scores, the best first."""
+        found = self.recall.search(replace(self.request.scope, levels=(), within=directory), most)
+        return list(dict.fromkeys(one.node.path for one in self._faded(found)))
 
     def take(self, candidates: Sequence[Candidate]) -> None:
         """Know ``candidates``, and have those judged that were not yet."""
@@ -160,7 +170,9 @@ def walked(
         searches=flat.recall.searches + recall.searches,
         scored=flat.recall.scored + recall.scored,
     )
-    return Found(stage, trace, made)
+    place = Places(pool, request.threshold, parameters.directory_dominance_ratio, files=files)
+    way = Way(done, starts, walking.children, limit, place, lambda path: walking.paths(path, MOST_CHILDREN))
+    return Found(stage, trace, made, way)
 
 
 def _directories(candidates: Sequence[Candidate], most: int) -> list[Candidate]:

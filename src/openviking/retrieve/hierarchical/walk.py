@@ -36,10 +36,25 @@ Look = Callable[[Sequence[str]], Sequence[Sequence[Child]]]
 
 
 @dataclass(frozen=True, slots=True)
+class Looked:
+    """One look into a directory: in which round, with what score it was taken, how many records it gave.
+
+    ``excluded`` are those that did not score above the threshold, by path with their propagated scores.
+    """
+
+    round: int
+    score: float
+    seen: int
+    excluded: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Walked:
     """What a walk collected: by path the record with its propagated score, and what it took.
 
     ``end`` says why it ended: ``converged``, ``stagnated``, ``exhausted``, or ``bounded`` by `MOST_DIRECTORIES`.
+    ``looks`` are the directories that it looked into by path, ``left`` those that it would have come to next, with
+    their scores, the best first.
     """
 
     collected: Mapping[str, Child]
@@ -48,6 +63,8 @@ class Walked:
     rounds: int
     end: str
     events: tuple[dict[str, Any], ...]
+    looks: Mapping[str, Looked]
+    left: tuple[tuple[str, float], ...]
 
 
 def propagated(own: float, parent: float, alpha: float) -> float:
@@ -88,6 +105,7 @@ def walk(
     visited: set[str] = set()
     convergence = Convergence(limit, parameters.max_convergence_rounds)
     events: list[dict[str, Any]] = []
+    looks: dict[str, Looked] = {}
     end = "exhausted"
     while True:
         size = min(parameters.directories_per_round, MOST_DIRECTORIES - len(visited))
@@ -98,11 +116,14 @@ def walk(
         rounds += 1
         below = 0
         children = list(look([path for path, _ in taken]))
-        for (_, parent), found in zip(taken, children, strict=True):
+        for (path, parent), found in zip(taken, children, strict=True):
+            refused: dict[str, float] = {}
+            looks[path] = Looked(rounds, parent, len(found), refused)
             for child in found:
                 score = propagated(child.score, parent, parameters.score_propagation_alpha)
                 if score <= threshold:
                     below += 1
+                    refused[child.path] = score
                     continue
                 collect(child._replace(score=score))
                 if child.level != FILE_LEVEL and child.path not in visited:
@@ -115,7 +136,8 @@ def walk(
             end = "converged" if convergence.unchanged >= parameters.max_convergence_rounds else "stagnated"
             break
     events.append({"type": "end", "reason": end, "rounds": rounds, "directories": looked})
-    return Walked(collected, excluded, looked, rounds, end, tuple(events))
+    left = tuple(_next(queue, visited, len(queue)))
+    return Walked(collected, excluded, looked, rounds, end, tuple(events), looks, left)
 
 
 def _next(queue: list[tuple[float, str]], visited: set[str], size: int) -> list[tuple[str, float]]:

@@ -80,8 +80,6 @@ DELETE /api/v1/privacy-configs/{category}/{target_key}/field ? field*
 GET /api/v1/privacy-configs/{category}/{target_key}/fields
 GET /api/v1/privacy-configs/{category}/{target_key}/versions
 GET /api/v1/privacy-configs/{category}/{target_key}/versions/{version}
-# search: Recall is
-POST /api/v1/search/recall = query* quotas max_chars min_score peer_scope other_peer_penalty render telemetry session_id query_expansion max_tokens purpose detail score_threshold dedup_turns exclude_uris rewrite rewrite_max_bullets
 # snapshot: Snapshots are
 POST /api/v1/snapshot/commit = message* paths branch author_name author_email
 GET /api/v1/snapshot/diff ? path* from to* raw
@@ -93,9 +91,6 @@ GET /api/v1/snapshot/log ? branch limit paths
 POST /api/v1/snapshot/restore = project_dir source_commit path restore_version current_version branch dry_run message author_name author_email
 GET /api/v1/snapshot/show ? target_ref* path raw
 GET /api/v1/snapshot/versions ? uri* limit before_version
-# stats: Counters are
-GET /api/v1/stats/memories ? category
-GET /api/v1/stats/sessions/{session_id}
 # user settings: Default locations are
 GET /api/v1/user-settings/add-locations
 PATCH /api/v1/user-settings/add-locations = resource_uri skill_uri

@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from openviking.errors import InvalidArgumentError, UnimplementedError
+from openviking.context.parameters import ContextOptions
+from openviking.errors import InvalidArgumentError
 from openviking.model.hit import FindResult
 from openviking.server.bodies import Lenient, Strict, Telemetry
+from openviking.server.context_answers import context_answer
 from openviking.server.edge import Caller
 from openviking.server.envelope import Json, success
+from openviking.service.context_search import ContextAnswer
 from openviking.service.search_request import Options
 
 router = APIRouter(prefix="/api/v1/search", tags=["search"])
@@ -61,7 +64,7 @@ class Search(Find):
     dedup_turns: int | None = None
     exclude_uris: list[str] | None = None
     peer_scope: Literal["actor", "all"] | None = None
-    other_peer_penalty: float | dict[str, float] | None = None
+    other_peer_penalty: float | dict[str, Any] | None = None
     rewrite: bool | Literal["auto"] | None = None
     rewrite_max_bullets: int | None = None
 
@@ -72,6 +75,9 @@ CONTEXT_ONLY: Final = frozenset({
 })  # fmt: skip
 """Fields that say nothing in ``mode`` list, and are refused there even with their defaults."""
 
+LIST_ONLY: Final = {"dedup": False, "rerank": True, "explain": False, "explain_missing": None, "include_provenance": False,
+                    "strategy": None}  # fmt: skip
+"""Fields that shape a list of hits, with their defaults; in ``mode`` context anything else is refused."""
 
 MODEL_STAGES: Final = frozenset({"vectors", "rerank", "query_plan"})
 """Stages of an answer that a model has a part in."""
@@ -87,10 +93,14 @@ async def find(edge: Caller, body: Find) -> Json:
 
 @router.post("/search")
 async def search(edge: Caller, body: Search) -> Json:
-    """As find, for a question that may belong to a session; ``mode`` context comes with a later version."""
+    """As find, for a question that may belong to a session; with ``mode`` context one block of text for a prompt."""
+    if body.mode == "context":
+        return await _context(edge, body)
 
     def call() -> FindResult:
-        _check_mode(body)
+        given = sorted(body.model_fields_set & CONTEXT_ONLY)
+        if given:
+            raise InvalidArgumentError(f"{', '.join(given)} requires mode='context'", field=given[0])
         return edge.services.search.search(
             edge.caller, body.query, body.target_uri, session_id=body.session_id, search_type=body.search_type,
             dedup=body.dedup, rerank=body.rerank, **_options(body),
@@ -99,19 +109,15 @@ async def search(edge: Caller, body: Search) -> Json:
     return await _answer(edge, body, call)
 
 
-def _check_mode(body: Search) -> None:
-    """Raises `InvalidArgumentError` for what belongs to the other mode, `UnimplementedError` for what is to come."""
-    if body.mode == "list":
-        given = sorted(body.model_fields_set & CONTEXT_ONLY)
-        if given:
-            raise InvalidArgumentError(f"{', '.join(given)} requires mode='context'", field=given[0])
-        return
-    for name in ("target_uri", "read_content"):
-        if getattr(body, name):
-            raise InvalidArgumentError(f"{name} requires mode='list'", field=name)
-    if not body.query.strip():
-        raise InvalidArgumentError("query must not be empty in mode='context'", field="query")
-    raise UnimplementedError("mode context is not part of this version", field="mode")
+async def _context(edge: Caller, body: Search) -> Json:
+    def call() -> ContextAnswer:
+        for name, default in LIST_ONLY.items():
+            if getattr(body, name) != default:
+                raise InvalidArgumentError(f"{name} requires mode='list'", field=name)
+        sent = {name: getattr(body, name) for name in body.model_fields_set if name in ContextOptions.__annotations__}
+        return edge.services.context.context(edge.caller, **cast("ContextOptions", sent))
+
+    return await context_answer(edge, call, body.telemetry, "search.context")
 
 
 async def _answer(edge: Caller, body: Find, call: Callable[[], FindResult]) -> Json:

@@ -33,10 +33,11 @@ class Create(Lenient):
 async def create(edge: Caller, body: Create | None = None) -> Json:
     """Make a session, with an id of its own if none is given."""
     given = body or Create()
+    policy = given.auto_commit_policy if "auto_commit_policy" in given.model_fields_set else KEEP
     return await edge.answer(
         lambda: edge.services.sessions.create(
             edge.caller, given.session_id, memory_policy=given.memory_policy,
-            auto_commit_policy=given.auto_commit_policy, memory_extraction_config=given.memory_extraction_config,
+            auto_commit_policy=policy, memory_extraction_config=given.memory_extraction_config,
         ),
         operation="session.create", telemetry=given.telemetry,
     )  # fmt: skip
@@ -55,9 +56,9 @@ async def get(edge: Caller, session_id: str, auto_create: bool = False) -> Json:
 
 
 @router.delete("/{session_id}")
-async def delete(edge: Caller, session_id: str) -> Json:
-    """Remove a session with its messages and archives."""
-    return await edge.answer(lambda: edge.services.sessions.delete(edge.caller, session_id))
+async def delete(edge: Caller, session_id: str, memories: bool = False) -> Json:
+    """Remove a session with its messages and archives; with ``memories`` those of it alone that nobody edited too."""
+    return await edge.answer(lambda: edge.services.sessions.delete(edge.caller, session_id, memories=memories))
 
 
 class Config(Strict):
@@ -113,6 +114,17 @@ async def add(edge: Caller, session_id: str, body: OneMessage, key: Key = None) 
         return answer
 
     return await edge.answer(call, operation="session.add_message", telemetry=body.telemetry)
+
+
+@router.delete("/{session_id}/messages/{message_id}")
+async def redact(edge: Caller, session_id: str, message_id: str, memories: bool = False) -> Json:
+    """Take a message out of a session for ever, live or archived; memories that were made of it are named.
+
+    With ``memories`` those of it alone that nobody edited go too.
+    """
+    return await edge.answer(
+        lambda: edge.services.sessions.redact(edge.caller, session_id, message_id, memories=memories)
+    )
 
 
 class Batch(Lenient):
@@ -176,8 +188,14 @@ async def commit(edge: Caller, session_id: str, body: Commit | None = None) -> J
 
 @router.post("/{session_id}/extract")
 async def extract(edge: Caller, session_id: str) -> Json:
-    """Extracting memories comes with a later version."""
+    """Make memories of what the live messages say, without archiving them; what was added or changed."""
     return await edge.answer(lambda: edge.services.sessions.extract(edge.caller, session_id))
+
+
+@router.post("/{session_id}/archives/{archive_id}/rollback")
+async def rollback(edge: Caller, session_id: str, archive_id: str) -> Json:
+    """Take back the memories of one commit, as far as nobody has changed them since."""
+    return await edge.answer(lambda: edge.services.sessions.rollback(edge.caller, session_id, archive_id))
 
 
 @router.get("/{session_id}/context")

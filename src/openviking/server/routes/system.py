@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from openviking.server.bodies import Lenient
+from openviking.server.bodies import Lenient, Strict
 from openviking.server.edge import Caller
 from openviking.server.envelope import Json, success
 
@@ -28,6 +28,20 @@ async def wait(edge: Caller, body: Wait | None = None) -> Json:
     """Wait for what was queued before; what each queue had to do."""
     timeout = None if body is None else body.timeout
     return await edge.answer(lambda: edge.services.observer.wait(edge.caller, timeout), wait=True)
+
+
+class Erase(Strict):
+    """Whether the whole database is written anew: true, false, or null for up to 512 MiB."""
+
+    rewrite: bool | None = None
+
+
+@router.post("/erase")
+async def erase(edge: Caller, body: Erase | None = None) -> Json:
+    """Begin to overwrite on the disk what was removed from the account; a task tells what was done."""
+    return await edge.answer(
+        lambda: edge.services.erasing.start(edge.caller, rewrite=None if body is None else body.rewrite)
+    )
 
 
 class Consistency(Lenient):

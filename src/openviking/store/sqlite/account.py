@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from openviking.errors import OpenVikingError, ResourceExhaustedError, UnavailableError
 from openviking.store.batch import Applied, Operation, Outcome, PutFile
+from openviking.store.erasure import Erased
 from openviking.store.jobs import NewJob
 from openviking.store.port import Analyser
 from openviking.store.sqlite.audit.auditing import SqliteAudit
 from openviking.store.sqlite.check import inconsistencies
 from openviking.store.sqlite.connection import Connections, translated
 from openviking.store.sqlite.contents import Contents
+from openviking.store.sqlite.erasing import Eraser
 from openviking.store.sqlite.jobs import SqliteJobs, clear_up, enqueue
 from openviking.store.sqlite.loose import LOOSE_JOB, any_loose
 from openviking.store.sqlite.passages import Overtaken, Staged
+from openviking.store.sqlite.pictures import SqlitePictures
 from openviking.store.sqlite.private import make_directory
 from openviking.store.sqlite.purge import PURGE_JOB, purge
 from openviking.store.sqlite.reanalysis import analyse_again
@@ -56,9 +59,11 @@ class SqliteStore:
         self._tasks = SqliteTasks(self._connections, clear_up=clear_up)
         self._sessions = SqliteSessions(self._connections)
         self._watches = SqliteWatches(self._connections)
+        self._pictures = SqlitePictures(self._connections)
         self._scans = Scans(directory, self._connections)
         self._vectors = SqliteVectors(self._connections, self._scans)
         self._audit = SqliteAudit(self._connections, self._contents, analyser, SIDECARS_JOB, PREPARE_JOB)
+        self._eraser = Eraser(self._connections, self._contents, self._scans)
         self._swept = False
         try:
             self._keep_up()
@@ -94,6 +99,11 @@ class SqliteStore:
     def watches(self) -> SqliteWatches:
         """The sources that are looked at again and again."""
         return self._watches
+
+    @property
+    def pictures(self) -> SqlitePictures:
+        """What models say of pictures."""
+        return self._pictures
 
     @property
     def vectors(self) -> SqliteVectors:
@@ -165,6 +175,10 @@ class SqliteStore:
         with self._connections.writing() as connection:
             self._contents.sweep_strays(connection, strays)
             return purge(connection, self._contents, limit)
+
+    def erase(self, stopped: Callable[[], bool], *, rewrite: bool | None = None) -> Erased | None:
+        """Overwrite the bytes of what was removed."""
+        return self._eraser.erase(stopped, rewrite=rewrite)
 
     def check(self) -> list[str]:
         """What is inconsistent."""

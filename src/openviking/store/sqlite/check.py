@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
+from openviking.model.hidden_fields import FIELDS
 from openviking.store.sqlite.contents import Contents
 from openviking.store.sqlite.models import IN_USE
 from openviking.store.sqlite.schema import GRAVE
@@ -56,6 +57,8 @@ _CHECKS: Final = {
     "the passages of node {0} do not cover its text": (
         "SELECT n.id FROM nodes n JOIN contents c ON c.hash = n.text_hash LEFT JOIN passages p ON p.node_id = n.id"
         f' GROUP BY n.id HAVING coalesce(max(p."end"), 0) <> c.size AND {_KEPT.replace("node_id", "n.id")}'
+        # What a memory notes at its end is nothing to be found.
+        f" AND NOT (coalesce(max(p.\"end\"), 0) < c.size AND coalesce(instr(c.data, CAST('{FIELDS}' AS BLOB)), 0))"
     ),
     "passage {0} has no postings": "SELECT id FROM passages WHERE id NOT IN (SELECT id FROM words_docsize)",
     "posting list {0} has no passage": "SELECT id FROM words_docsize WHERE id NOT IN (SELECT id FROM passages)",

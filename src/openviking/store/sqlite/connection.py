@@ -170,6 +170,21 @@ class Connections:
                     if ended - begun > LONG_S:
                         self._local.pause_until = ended + PAUSE_S
 
+    @contextlib.contextmanager
+    def alone(self, wait: float) -> Iterator[sqlite3.Connection]:
+        """The writing connection outside of any transaction, for what SQLite does only there; other threads don't write.
+
+        Each statement waits for others for so many seconds.
+        """
+        with self._lock:
+            self._check_usable()
+            with translated(self._path):
+                self._writer.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+                try:
+                    yield self._writer
+                finally:
+                    self._writer.execute("PRAGMA busy_timeout = 0")
+
     def _begin(self) -> None:
         """Take the lock as soon as nobody has it."""
         deadline = time.monotonic() + BUSY_TIMEOUT_S

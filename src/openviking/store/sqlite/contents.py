@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
-from openviking.clock import now_ms
+from openviking.clock import MAX_MS, now_ms
 from openviking.errors import ResourceExhaustedError, UnavailableError
 from openviking.store.sqlite.private import make_directory, opener
 
@@ -101,7 +101,8 @@ class Contents:
         if row is None:
             raise _missing(digest, "no row has it")
         if not row[0]:
-            return bytes(row[1])
+            # Of nothing SQLite gives NULL.
+            return bytes(row[1] or b"")
         with self._reading(digest), self._path(digest).open("rb") as file:
             file.seek(start)
             data = file.read(end - start)
@@ -122,11 +123,14 @@ class Contents:
         if row is not None and row[0]:
             connection.execute("INSERT OR REPLACE INTO released VALUES (?, ?)", (digest, now_ms()))
 
-    def sweep(self, connection: sqlite3.Connection) -> int:
-        """Delete some released files whose grace is over, under the write lock; how many there were."""
+    def sweep(self, connection: sqlite3.Connection, *, at_once: bool = False) -> int:
+        """Delete some released files whose grace is over, under the write lock; how many there were.
+
+        ``at_once`` gives none any grace.
+        """
         over = connection.execute(
             "DELETE FROM released WHERE hash IN (SELECT hash FROM released WHERE at < ? LIMIT ?) RETURNING hash",
-            (now_ms() - GRACE_MS, SWEPT_AT_ONCE),
+            (MAX_MS if at_once else now_ms() - GRACE_MS, SWEPT_AT_ONCE),
         ).fetchall()
         swept = 0
         for (digest,) in over:
@@ -136,16 +140,17 @@ class Contents:
                     swept += 1
         return swept
 
-    def strays(self, connection: sqlite3.Connection, prefix: str = "??") -> list[Path]:
+    def strays(self, connection: sqlite3.Connection, prefix: str = "??", *, at_once: bool = False) -> list[Path]:
         """Old files that no row names: a writer died before its commit. Looks at every file, so not under the lock.
 
-        With ``prefix``, two hexadecimal digits, only at those whose digest begins with it.
+        With ``prefix``, two hexadecimal digits, only at those whose digest begins with it. ``at_once`` means new ones
+        too: whoever is writing one writes it again.
         """
         found = []
         for file in self._directory.glob(f"{prefix}/*"):
             # A file may vanish meanwhile: writers name theirs without holding the lock.
             with contextlib.suppress(OSError):
-                old = file.stat().st_mtime * 1000 < now_ms() - STRAY_MS
+                old = at_once or file.stat().st_mtime * 1000 < now_ms() - STRAY_MS
                 if old and not self._named(connection, file.name):
                     found.append(file)
         return found
@@ -206,11 +211,16 @@ class Contents:
         try:
             made = not path.parent.is_dir()
             make_directory(path.parent)
-            with open(temporary, "xb", opener=opener) as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            written = False
+            while not written:
+                with open(temporary, "xb", opener=opener) as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                # An erasure may have taken it for the file of a writer that died.
+                with contextlib.suppress(FileNotFoundError):
+                    temporary.replace(path)
+                    written = True
             for directory in (path.parent, self._directory, self._directory.parent) if made else (path.parent,):
                 _sync_directory(directory)
         except OSError as error:

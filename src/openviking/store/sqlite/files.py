@@ -37,18 +37,21 @@ class Files:
             self._contents.put(self._sql, text_digest, content.text)
         parent, _, name = operation.path.rpartition("/")
         derived = (len(content.data), digest, text_digest, content.encoding, content.kind, content.language, content.title,
-                   content.abstract, content.overview, content.prepared, self._tree.now)  # fmt: skip
+                   content.abstract, content.overview, content.prepared)  # fmt: skip
         if present is None:
             directory = self._tree.directory(parent)
             node_id, prepared = self._tree.insert_node(directory, name), 0
+            written = self._tree.now
         else:
             directory = self._tree.known_directory(parent)
             node_id = present.id
             prepared = prepared_by(self._sql, present)
+            # Of the same bytes only the text is another: nobody wrote the file.
+            written = present.updated_at if present.hash == digest else self._tree.now
         self._sql.execute(
             "UPDATE nodes SET size = ?, hash = ?, text_hash = ?, encoding = ?, kind = ?, language = ?, title = ?,"
             " abstract = ?, overview = ?, prepared = ?, updated_at = ? WHERE id = ?",
-            (*derived, node_id),
+            (*derived, written, node_id),
         )
         self._note_source(node_id, operation)
         # Passages that look the same would keep the terms of another version.
@@ -58,7 +61,9 @@ class Files:
                 if old is not None:
                     self._contents.release(self._sql, old)
         self._tree.log("put", node_id)
-        self._tree.touch(directory, listed=present is None)
+        if not name.startswith("."):
+            # No list and no summary tells of a hidden file.
+            self._tree.touch(directory, listed=present is None)
         return Outcome("created" if present is None else "updated", 1)
 
     def _same(self, operation: PutFile, present: Node, staged: Staged | None) -> Outcome:

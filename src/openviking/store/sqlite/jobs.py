@@ -123,11 +123,12 @@ class SqliteJobs:
                     (job.kind, job.key, job.id),
                 )
 
-    def fail(self, job: Job, error: str, *, retry_in: int) -> None:
+    def fail(self, job: Job, error: str, *, retry_in: int, counts: bool = True) -> None:
         """Note a failed attempt."""
         with self._connections.writing() as connection:
-            if job.attempt < MAX_ATTEMPTS:
-                _requeue(connection, job, due=now_ms() + retry_in, attempt=job.attempt, error=error)
+            if job.attempt < MAX_ATTEMPTS or not counts:
+                attempt = job.attempt if counts else job.attempt - 1
+                _requeue(connection, job, due=now_ms() + retry_in, attempt=attempt, error=error)
             else:
                 given_up = connection.execute(
                     "UPDATE jobs SET state = 'failed', error = ?, lease = NULL, lease_until = NULL"

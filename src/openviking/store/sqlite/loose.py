@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from openviking.clock import now_ms
+from openviking.clock import MAX_MS, now_ms
 from openviking.store.jobs import LATER, NewJob
 
 LOOSE_MS: Final = 600_000
@@ -41,14 +41,13 @@ def note_dropped(connection: sqlite3.Connection, dropped: Sequence[bytes]) -> No
     )
 
 
-def forget_loose(connection: sqlite3.Connection) -> int:
+def forget_loose(connection: sqlite3.Connection, *, at_once: bool = False) -> int:
     """Clear away what is kept of contents that nothing has had for `LOOSE_MS`, inside of a write transaction.
 
-    Gives how many were looked at, at most `FORGOTTEN`.
+    ``at_once`` means all of them, even if the clock was set back. Gives how many were looked at, at most `FORGOTTEN`.
     """
-    rows = connection.execute(
-        "SELECT hash FROM loose WHERE at < ? ORDER BY at LIMIT ?", (now_ms() - LOOSE_MS, FORGOTTEN)
-    ).fetchall()
+    before = MAX_MS if at_once else now_ms() - LOOSE_MS
+    rows = connection.execute("SELECT hash FROM loose WHERE at < ? ORDER BY at LIMIT ?", (before, FORGOTTEN)).fetchall()
     over = [{"hash": digest} for (digest,) in rows]
     connection.executemany(f"DELETE FROM {_ITS_VECTORS} AND {_DEAD.format('vectors')}", over)
     connection.executemany(f"DELETE FROM pending WHERE hash = :hash AND {_DEAD.format('pending')}", over)

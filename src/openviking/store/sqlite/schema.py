@@ -11,7 +11,11 @@ from typing import Final
 
 from openviking.clock import now_ms
 from openviking.errors import FailedPreconditionError
+from openviking.store.sqlite.erasing_schema import erasing_tables
+from openviking.store.sqlite.extracted_schema import extracted_column
 from openviking.store.sqlite.fetched_schema import fetched_column
+from openviking.store.sqlite.idle_schema import idle_column
+from openviking.store.sqlite.pictures_schema import pictures_table
 from openviking.store.sqlite.sessions_schema import sessions_tables
 from openviking.store.sqlite.tasks_schema import tasks_tables
 from openviking.store.sqlite.uses_schema import uses_columns
@@ -227,6 +231,10 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     watches_tables,
     fetched_column,
     uses_columns,
+    pictures_table,
+    extracted_column,
+    idle_column,
+    erasing_tables,
 )
 
 

@@ -130,7 +130,7 @@ class Scoring:
             its_node, place = rows[one.id]
             shares = tuple(one.shares)
             found.append(
-                Candidate(one.id, its_node, one.level, -one.behind, one.words, shares, one.cosine, one.settled,
-                          one.start, *place)
+                Candidate(one.id, its_node, one.level, -one.behind, one.words, shares, self._words.covered(shares),
+                          one.cosine, one.settled, one.start, *place)
             )  # fmt: skip
         return found

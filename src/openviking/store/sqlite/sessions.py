@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -19,17 +20,20 @@ from openviking.store.sessions import (
     EndArchive,
     Live,
     MakeSession,
+    RedactMessages,
     Sent,
     Use,
 )
 from openviking.store.sqlite.connection import Connections
+from openviking.store.sqlite.idle import idle, next_idle, note_idle, put_off
+from openviking.store.sqlite.redaction import redact
 from openviking.store.sqlite.rows import inside, inside_values, marks
 from openviking.store.sqlite.uses import count_uses
 from openviking.uri import from_path
 
 _COLUMNS: Final = (
     "path, created_at, updated_at, last_message_at, last_commit_at, last_auto_commit_at, messages, total, pending,"
-    " commits, settings"
+    " commits, settings, extracted"
 )
 _OF: Final = "session_id = (SELECT id FROM sessions WHERE path = ?)"
 _ARCHIVE: Final = "SELECT number, state, messages, abstract, overview, created_at FROM session_archives"
@@ -42,6 +46,7 @@ def session_operations(connection: sqlite3.Connection) -> Mapping[type, Callable
         AddMessages: lambda operation: _add(connection, operation),
         ArchiveMessages: lambda operation: _archive(connection, operation),
         EndArchive: lambda operation: _end(connection, operation),
+        RedactMessages: lambda operation: redact(connection, operation),
         CountUses: lambda operation: count_uses(connection, operation),
     }
 
@@ -88,6 +93,7 @@ def _add(connection: sqlite3.Connection, operation: AddMessages) -> Outcome:
             " updated_at = :now, last_message_at = :now WHERE id = :id",
             {"added": added, "tokens": tokens, "now": now_ms(), "id": session},
         )
+        note_idle(connection, session)
     return Outcome("updated" if added else "unchanged", added)
 
 
@@ -128,16 +134,36 @@ def _archive(connection: sqlite3.Connection, operation: ArchiveMessages) -> Outc
         " settings = :settings WHERE id = :id",
         {"taken": taken, "now": now, "automatic": operation.automatic, "settings": json.dumps(kept), "id": session},
     )
+    note_idle(connection, session)
     return Outcome("moved", taken)
 
 
 def _end(connection: sqlite3.Connection, operation: EndArchive) -> Outcome:
     session, _ = _known(connection, operation.path)
+    if operation.of is not None:
+        row = connection.execute(
+            "SELECT messages FROM session_archives WHERE session_id = ? AND number = ?", (session, operation.archive)
+        ).fetchone()
+        if row is not None and row[0] != operation.of:
+            uri = str(from_path(operation.path))
+            raise ConflictError(
+                f"A message of archive {operation.archive} of {uri} was redacted meanwhile",
+                resource=uri,
+                retryable=True,
+            )
     changed = connection.execute(
         "UPDATE session_archives SET state = ?, abstract = ?, overview = ?"
         " WHERE session_id = ? AND number = ? AND state <> 'done'",
         (operation.state, operation.abstract, operation.overview, session, operation.archive),
     ).rowcount
+    if not changed and operation.once:
+        uri = str(from_path(operation.path))
+        raise ConflictError(f"Archive {operation.archive} of {uri} is done already", resource=uri, retryable=True)
+    if changed and operation.counts:
+        told = connection.execute("SELECT extracted FROM sessions WHERE id = ?", (session,)).fetchone()[0]
+        counts = Counter(json.loads(told))
+        counts.update(operation.counts)
+        connection.execute("UPDATE sessions SET extracted = ? WHERE id = ?", (json.dumps(counts), session))
     return Outcome("updated" if changed else "unchanged", changed)
 
 
@@ -177,6 +203,39 @@ class SqliteSessions:
                 f"SELECT id, message, tokens FROM session_messages WHERE {_OF} ORDER BY id", (path,)
             ).fetchall()
         return [Live(row[0], Message.from_dict(json.loads(row[1])), row[2]) for row in rows]
+
+    def newest(self, path: str, limit: int) -> list[Message]:
+        """The last messages of a session that are in no archive, the last first."""
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                f"SELECT message FROM session_messages WHERE {_OF} ORDER BY id DESC LIMIT ?", (path, limit)
+            ).fetchall()
+        return [Message.from_dict(json.loads(row[0])) for row in rows]
+
+    def next_idle(self) -> int | None:
+        """When the next session is to be committed because nobody speaks in it any more."""
+        with self._connections.reading() as connection:
+            return next_idle(connection)
+
+    def idle(self, now: int, limit: int) -> list[str]:
+        """The sessions for which that time has come."""
+        with self._connections.reading() as connection:
+            return idle(connection, now, limit)
+
+    def put_off(self, path: str, until: int) -> None:
+        """Look at an idle session again later."""
+        with self._connections.writing() as connection:
+            put_off(connection, path, until)
+
+    def redacted_notes(self) -> list[str]:
+        """The paths of files that redactions left with names in them."""
+        with self._connections.reading() as connection:
+            return [row[0] for row in connection.execute("SELECT DISTINCT path FROM redactions ORDER BY path")]
+
+    def forget_redacted_note(self, path: str) -> None:
+        """Such a file names nothing any more."""
+        with self._connections.writing() as connection:
+            connection.execute("DELETE FROM redactions WHERE path = ?", (path,))
 
     def sent_as(self, path: str, client_ids: tuple[str, ...]) -> tuple[str, ...]:
         """The ids of the messages that were stored under one of these client ids."""
@@ -231,6 +290,7 @@ class SqliteSessions:
                 f"UPDATE sessions SET settings = ?, updated_at = ? WHERE id = ? RETURNING {_COLUMNS}",
                 (json.dumps(changed.to_dict()), now_ms(), session),
             ).fetchone()
+            note_idle(connection, session)
         return _session(row)
 
     def note_uses(self, path: str, uses: list[Use]) -> None:
@@ -252,5 +312,5 @@ class SqliteSessions:
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    values: list[Any] = [*row[:10], Settings.from_dict(json.loads(row[10]))]
+    values: list[Any] = [*row[:10], Settings.from_dict(json.loads(row[10])), json.loads(row[11])]
     return Session(*values)

@@ -329,7 +329,7 @@ class SqliteView:
     def source_files(self, source_id: int) -> Iterator[SourceFile]:
         """What a source has made and is still there."""
         rows = self._sql.execute(
-            f"SELECT n.source_name, d.path, n.name, n.hash, n.source_hash, n.text_hash IS NOT NULL FROM {JOINED}"
+            f"SELECT n.source_name, d.path, n.name, n.hash, n.source_hash, n.text_hash IS NOT NULL AND n.kind <> 'image' FROM {JOINED}"
             " WHERE n.source_id = ? AND d.path >= ' '",
             (source_id,),
         )

@@ -7,7 +7,7 @@ scores are exact and absolute whatever way passages were selected (`openviking.s
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -113,6 +113,11 @@ class WordSearch:
             if frequency:
                 shares.append((text, term.weight * saturation(frequency, length) / self.whole))
         return shares
+
+    def covered(self, shares: Iterable[tuple[str, float]]) -> float:
+        """The share of the query, by the weights of its terms, that a passage with ``shares`` has at all."""
+        matched = {text for text, _ in shares}
+        return sum(term.weight for term in self.terms if term.text in matched) / self.whole if matched else 0.0
 
     def _terms_of_path(self, directory: str, name: str) -> frozenset[str]:
         found = self._path_terms.get(directory)

@@ -196,6 +196,14 @@ class Scans:
                             "The scan could not be kept in %s: %s", self._path(mirrored.model.fingerprint), error
                         )
 
+    def forget(self) -> None:
+        """Let go of all mirrors and remove their files: they may hold what was removed. They are made again when needed."""
+        with self._saving, self._lock:
+            self._mirrors.clear()
+            self._recent.clear()
+            for path in self._directory.glob("scan-*"):
+                path.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Save what `keep` would, and let go of all."""
         self.keep()

@@ -1,0 +1,1 @@
+"""Assembles one block of context for a prompt from what was found, within a budget of tokens; pure."""

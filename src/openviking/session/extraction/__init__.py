@@ -1,0 +1,1 @@
+"""What a conversation teaches without any model: its statements, its event, and none of its secrets."""
