@@ -236,6 +236,7 @@ def test_an_outage_is_told_once_and_heals_by_itself(
     assert said == ["vectors have to wait: stub: connection refused"]
 
 
+@pytest.mark.slow
 def test_many_threads_that_wait_do_not_hammer_a_model_that_fails(
     store: SqliteStore, embedder: HashEmbedder, making: Callable[..., Worker]
 ) -> None:

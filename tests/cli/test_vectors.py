@@ -141,6 +141,7 @@ def test_a_wait_that_ends_too_early_still_tells_what_was_done(
     assert ov("wait", *shell, "--timeout", "0.3").err.endswith(f"try: {line}\n")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_done_in_time_has_told_what_it_took_in(
     call: Callable[..., Any], folder: Path, tmp_path: Path, stub: StubModels
 ) -> None:

@@ -58,6 +58,7 @@ def assert_all_there(place: Path, config: Path, stub: StubModels, count: int) ->
     assert max(sent.values()) <= 2, sent.most_common(3)
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(8)
 def test_no_vector_is_lost_with_the_process_that_makes_it(
     place: Path,
@@ -81,6 +82,7 @@ def test_no_vector_is_lost_with_the_process_that_makes_it(
     assert_all_there(place, config, stub, 60)
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_work(
     place: Path, start: Callable[..., Any], config: Path, stub: StubModels, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def readers(ov: OpenViking) -> int:
         return connections._reading
 
 
+@pytest.mark.slow
 def test_a_store_can_be_written_from_within_a_call_for_passages(place: Path, start: Callable[..., Any]) -> None:
     embedder = HashEmbedder()
     other = start(workers=0)
@@ -71,6 +72,7 @@ def test_no_view_is_open_while_a_question_is_asked(place: Path) -> None:
     assert open_views == [0, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_model_that_ignores_its_deadline_keeps_nobody(place: Path, workers: int) -> None:
     free = threading.Event()

@@ -261,6 +261,7 @@ class Machine(RuleBasedStateMachine):
             assert {match.uri for match in self.ov.grep(ROOT, ".*", tags=[tag], node_limit=None)} <= having
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(25)
 def test_every_door_agrees_with_a_dictionary_after_every_step() -> None:
     run_state_machine_as_test(Machine, settings=settings(max_examples=15, stateful_step_count=25, deadline=None))

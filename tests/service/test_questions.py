@@ -78,6 +78,7 @@ def test_the_share_is_the_callers(place: Path, embedder: HashEmbedder) -> None:
         assert {name.partition(":")[0] for name, _ in best.explain or ()} == {"words"}
 
 
+@pytest.mark.slow
 def test_many_questions_at_once_end_in_time(ov: OpenViking, embedder: HashEmbedder) -> None:
     embedder.hang = True
     took: list[float] = []

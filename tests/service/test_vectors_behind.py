@@ -220,6 +220,7 @@ def missing(call: Callable[[], Any]) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_a_wait_says_what_is_missing_and_nothing_is_lost(ov: OpenViking, embedder: HashEmbedder) -> None:
     embedder.error = unavailable()
     assert missing(lambda: ov.write(f"{ROOT}/a.md", "zorblax\n", "create", wait=True, timeout=0.6))["vectors"] >= 1
@@ -234,6 +235,7 @@ def test_a_wait_says_what_is_missing_and_nothing_is_lost(ov: OpenViking, embedde
     assert state(ov)[2] == 0
 
 
+@pytest.mark.slow
 def test_an_error_for_good_ends_a_wait_without_a_limit(ov: OpenViking, embedder: HashEmbedder) -> None:
     embedder.error = unavailable("HTTP 403: no such key", permanent=True)
     ov.write(f"{ROOT}/a.md", "zorblax\n", "create")
