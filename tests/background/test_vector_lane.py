@@ -129,6 +129,7 @@ def test_whoever_waits_comes_before_the_backlog(
     step.release(1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [0, 1])
 def test_stopping_ends_calls_and_waits_within_moments(
     store: SqliteStore, embedder: HashEmbedder, making: Callable[..., Worker], threads: int

@@ -107,6 +107,7 @@ def kill_repeatedly(place: Path, start: Callable[..., Any], kills: int, seed: in
             )
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(10)
 def test_what_was_acknowledged_survives_a_kill(place: Path, start: Callable[..., Any]) -> None:
     kill_repeatedly(place, start, kills=8, seed=20_260)

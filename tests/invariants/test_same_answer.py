@@ -26,6 +26,7 @@ def answers(ov: OpenViking) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cpu_budget(16)
 @pytest.mark.parametrize("vectors", [False, True], ids=["words", "vectors"])
 def test_the_same_list_from_every_thread_and_after_reopening(

@@ -143,6 +143,7 @@ def furnished(idle: Any) -> Any:
     return api
 
 
+@pytest.mark.slow
 def test_a_few_in_each_place(furnished: Any) -> None:
     document = furnished.client.get("/openapi.json").json()
     assert hostile_calls(furnished, document, ("viking://resources/..\\\ud800\0",), (), 1) > 200

@@ -62,6 +62,7 @@ def test_words_answer_where_a_question_has_an_odd_vector(tmp_path: Path, what: s
     assert [one.stage for one in found.degraded] == ["vectors"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ODD)
 def test_odd_vectors_of_passages_are_not_stored_and_the_model_is_told_of(tmp_path: Path, what: str) -> None:
     embedder = OddEmbedder()

@@ -124,6 +124,7 @@ def test_a_trouble_of_passages_is_none_of_questions(
     assert calls - before == (1 if details else 2)
 
 
+@pytest.mark.slow
 def test_questions_whose_calls_hang_keep_no_other_waiting(ov: OpenViking, embedder: HashEmbedder) -> None:
     """An embedder that does not keep to its deadline holds all the calls there may be."""
     released = threading.Event()
@@ -135,10 +136,7 @@ def test_questions_whose_calls_hang_keep_no_other_waiting(ov: OpenViking, embedd
         raise unavailable(f"at last, after {timeout} s")
 
     embedder.query = stuck  # type: ignore[method-assign]
-    threads = [
-        threading.Thread(target=ov.find, args=(f"zorblax {number}",))
-        for number in range(QUESTIONS_AT_ONCE)
-    ]
+    threads = [threading.Thread(target=ov.find, args=(f"zorblax {number}",)) for number in range(QUESTIONS_AT_ONCE)]
     for thread in threads:
         thread.start()
     for thread in threads:

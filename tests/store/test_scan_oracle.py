@@ -344,6 +344,7 @@ FILLED = (
     ]
 )
 # A reader from before the dead rows were thrown away.
+@pytest.mark.slow
 @example([*FILLED, ("hold", 0), *[("put", "resources/d/b.md", text) for text in ("one", LONG, "two")], ("embed", 99),
           ("ask", 0, EVERYTHING, "x"), ("put", "resources/d/b.md", "three"), ("ask", 0, EVERYTHING, "x"),
           ("ask_held", EVERYTHING, "x")])  # fmt: skip

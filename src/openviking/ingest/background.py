@@ -101,9 +101,7 @@ def _prepare(store: AccountStore, turn: Turn) -> bool:
             _log.warning("%s can't be prepared anew: %s", node.uri, error.message)
             turn.passed_over.add(node.id)
             continue
-        made = prepare(
-            node.name, data, node.hash, bookkeeping=node.kind == BOOKKEEPING, description=description
-        )
+        made = prepare(node.name, data, node.hash, bookkeeping=node.kind == BOOKKEEPING, description=description)
         operations.append(PutFile(node.path, made, mode="replace", base=node.hash))
         ids.append(node.id)
         held += len(data)
