@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from typing import Any, Final
 
 from openviking.config.settings import ChatSettings
@@ -14,6 +13,7 @@ from openviking.providers.chat_selection import chat_of
 from openviking.providers.embedder import HARMLESS
 from openviking.service.breaker import Breaker
 from openviking.service.guarded import Guarded
+from openviking.service.kept_model import KeptModel
 
 DESCRIBE_S: Final = 60.0
 """So long, or for ``vlm.timeout``, a model may look at one picture."""
@@ -38,16 +38,13 @@ class Describing:
 
     def __init__(self, vlm: ChatSettings, given: Chat | None = None) -> None:
         self._settings = vlm
-        self._given = given
-        self._made: Chat | None = None
-        self._lock = threading.Lock()
-        self._closed = False
+        self._model = KeptModel[Chat](lambda: chat_of(vlm, "vlm"), given, lambda: _MODEL.unavailable("closed"))
         self.calls = Breaker(first=FIRST_PAUSE_S, longest=LONGEST_PAUSE_S)
 
     @property
     def enabled(self) -> bool:
         """Whether there is a model, and it may look at pictures (``vlm.describe_images``)."""
-        there = self._given is not None or bool(self._settings.model)
+        there = self._model.given is not None or bool(self._settings.model)
         return there and self._settings.describe_images
 
     @property
@@ -84,7 +81,7 @@ class Describing:
                 self.calls.succeeded(ticket)
                 raise Refusal(found.message) from error
             hurried = timeout < self.timeout and isinstance(found, DeadlineExceededError)
-            if self._closed or hurried:
+            if self._model.closed or hurried:
                 # It was ended from here: that says nothing of the model.
                 self.calls.withdrawn(ticket)
                 raise found from error
@@ -102,7 +99,11 @@ class Describing:
 
     def _works(self, error: OpenVikingError) -> bool:
         """Whether the model answers a text, so that ``error`` has to do with the picture."""
-        if self._closed or error.details.get("permanent") or error.details.get("upstream_status_code") == TOO_MANY:
+        if (
+            self._model.closed
+            or error.details.get("permanent")
+            or error.details.get("upstream_status_code") == TOO_MANY
+        ):
             return False
         try:
             self._chat().complete(
@@ -122,18 +123,7 @@ class Describing:
 
     def close(self) -> None:
         """Close the model's client unless it was given; calls under way come to an end."""
-        with self._lock:
-            self._closed = True
-            made, self._made = self._made, None
-        if made is not None:
-            made.close()
+        self._model.close()
 
     def _chat(self) -> Chat:
-        if self._given is not None:
-            return self._given
-        with self._lock:
-            if self._made is None and not self._closed:
-                self._made = chat_of(self._settings, "vlm")
-            if self._made is None:
-                raise _MODEL.unavailable("closed")
-            return self._made
+        return self._model.get()

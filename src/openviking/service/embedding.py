@@ -18,6 +18,7 @@ from openviking.model.embedding import EmbeddingModel
 from openviking.model.hit import Degradation
 from openviking.providers.embedder import Embedder, real_numbers
 from openviking.service.breaker import Breaker
+from openviking.service.kept_model import KeptModel
 from openviking.service.model_calls import translated, unavailable, without_quotes
 from openviking.service.question_calls import QuestionCalls
 from openviking.store.port import AccountStore, QueryVector
@@ -66,11 +67,8 @@ class Embedding:
         given: Embedder | None = None,
     ) -> None:
         self._settings = settings
-        self._make = make
-        self._given = given
-        self._made: Embedder | None = None
+        self._kept = KeptModel[Embedder](lambda: make(settings), given, self._gone)
         self._lock = threading.Lock()
-        self._closed = False
         self._model: EmbeddingModel | None = None
         self._used: dict[int, float] = {}
         self._filled: set[int] = set()
@@ -85,20 +83,12 @@ class Embedding:
     @property
     def enabled(self) -> bool:
         """Whether there is a model at all; without one words answer alone, and nothing is missing."""
-        return self._given is not None or self._settings.provider != "none"
+        return self._kept.given is not None or self._settings.provider != "none"
 
     @property
     def embedder(self) -> Embedder:
         """The embedder, made at the first call. Raises `UnavailableError` after `close` and where there is none."""
-        if self._given is not None:
-            return self._given
-        with self._lock:
-            if self._made is None and not self._closed:
-                self._made = self._make(self._settings)
-            if self._made is None:
-                reason = "closed" if self._closed else "there is no embedding model"
-                raise UnavailableError(f"The embedding model is {reason}", service="embedding", reason=reason)
-            return self._made
+        return self._kept.get()
 
     @property
     def call_timeout(self) -> float:
@@ -134,7 +124,7 @@ class Embedding:
             self._model = self.embedder.model
         except Exception as error:
             found = translated(error)
-            if self.calls.failed(ticket, found) and not self._closed:
+            if self.calls.failed(ticket, found) and not self._kept.closed:
                 _log.warning("vectors have to wait: %s", found.message)
             raise found from error
         except BaseException:
@@ -160,7 +150,7 @@ class Embedding:
 
         Raises as `model_in_time`.
         """
-        here = self._given is not None or self._settings.provider == "builtin"
+        here = self._kept.given is not None or self._settings.provider == "builtin"
         if here or self.calls.answered or self.questions.answered:
             return
         self._ask()
@@ -200,7 +190,7 @@ class Embedding:
 
         A remote model's embedder is not made for that: what is written before is queued when the model is first used.
         """
-        if self._given is not None or self._settings.provider == "builtin":
+        if self._kept.given is not None or self._settings.provider == "builtin":
             self.make_known(store)
 
     def make_known(self, store: AccountStore) -> None:
@@ -239,8 +229,8 @@ class Embedding:
     @property
     def sees(self) -> bool:
         """Whether the model makes vectors of pictures."""
-        if self._given is not None:
-            return bool(getattr(self._given, "sees", False))
+        if self._kept.given is not None:
+            return bool(getattr(self._kept.given, "sees", False))
         return self.enabled and self._settings.provider != "builtin" and self._settings.input == "multimodal"
 
     def looked_at(self, store: AccountStore, text: str, pictures: Sequence[str]) -> Asked:
@@ -275,13 +265,13 @@ class Embedding:
         """What people may know of the model; raises `OpenVikingError` for one that is configured wrongly."""
         return {"provider": self._settings.provider, **self.embedder.describe()}
 
+    def _gone(self) -> UnavailableError:
+        reason = "closed" if self._kept.closed else "there is no embedding model"
+        return UnavailableError(f"The embedding model is {reason}", service="embedding", reason=reason)
+
     def close(self) -> None:
         """Close the embedder unless it was given; calls under way come to an end."""
-        with self._lock:
-            self._closed = True
-            made, self._made = self._made, None
-        if made is not None:
-            made.close()
+        self._kept.close()
 
     def _has_vectors(self, store: AccountStore, model: EmbeddingModel) -> bool:
         if id(store) in self._filled:

@@ -14,6 +14,7 @@ from openviking.providers.chat import Chat, Completion
 from openviking.providers.chat_selection import chat_of
 from openviking.service.breaker import Breaker
 from openviking.service.guarded import Guarded
+from openviking.service.kept_model import KeptModel
 from openviking.service.model_calls import begun
 from openviking.session.commit import KIND
 from openviking.session.memories.learning import NO_MODEL, OFF, Learned, Talk, by_itself, by_model
@@ -48,17 +49,15 @@ class Extraction:
         self._memory = memory or MemorySettings()
         self._vlm = vlm or ChatSettings()
         self._default = checked_policy(self._memory)
-        self._given = given
-        self._made: Chat | None = None
+        self._model = KeptModel[Chat](lambda: chat_of(self._vlm, "vlm"), given, lambda: _MODEL.unavailable("closed"))
         self._lock = threading.Lock()
-        self._closed = False
         self._calls: set[Future[Completion]] = set()
         self.calls = Breaker(FAILURES, FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
     @property
     def enabled(self) -> bool:
         """Whether a model is asked."""
-        return self._memory.extraction_enabled and (self._given is not None or self._vlm != ChatSettings())
+        return self._memory.extraction_enabled and (self._model.given is not None or self._vlm != ChatSettings())
 
     @property
     def slow(self) -> tuple[str, ...]:
@@ -82,12 +81,10 @@ class Extraction:
 
     def close(self) -> None:
         """Close the model's client unless it was given; calls under way come to an end."""
+        self._model.close()
         with self._lock:
-            self._closed = True
-            made, self._made = self._made, None
             calls, self._calls = self._calls, set()
-        if made is not None:
-            made.close()
+        if self._model.given is None:
             wait(calls, CLOSING_S)
 
     def _answer(self, messages: Sequence[Mapping[str, str]], stopped: Callable[[], bool]) -> Completion:
@@ -106,14 +103,7 @@ class Extraction:
         return _MODEL.ask(self.calls, lambda: chat.complete(messages, timeout=allowed, repeat=False))
 
     def _chat(self) -> Chat:
-        if self._given is not None:
-            return self._given
-        with self._lock:
-            if self._made is None and not self._closed:
-                self._made = chat_of(self._vlm, "vlm")
-            if self._made is None:
-                raise _MODEL.unavailable("closed")
-            return self._made
+        return self._model.get()
 
 
 def checked_policy(memory: MemorySettings) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from openviking.retrieve.intent import Conversation, confined, messages_for
 from openviking.retrieve.intent_answer import NoPlan, read_plan
 from openviking.service.breaker import Breaker
 from openviking.service.guarded import Guarded
+from openviking.service.kept_model import KeptModel
 from openviking.store.port import AccountStore
 
 STAGE: Final = "query_plan"
@@ -69,10 +69,9 @@ class Planning:
         self.dedicated = planner != ChatSettings()
         self._settings, self._section = (planner, "query_planner") if self.dedicated else (vlm, "vlm")
         self._retrieval = retrieval
-        self._given = given
-        self._made: Chat | None = None
-        self._lock = threading.Lock()
-        self._closed = False
+        self._model = KeptModel[Chat](
+            lambda: chat_of(self._settings, self._section), given, lambda: _MODEL.unavailable("closed")
+        )
         self.calls = Breaker(FAILURES, FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
     @property
@@ -83,7 +82,7 @@ class Planning:
     @property
     def has_model(self) -> bool:
         """Whether there is a model, for planning or for what else it is good at."""
-        return self._given is not None or self._settings != ChatSettings()
+        return self._model.given is not None or self._settings != ChatSettings()
 
     @property
     def timeout(self) -> float:
@@ -139,11 +138,7 @@ class Planning:
 
     def close(self) -> None:
         """Close the model's client unless it was given; calls under way come to an end."""
-        with self._lock:
-            self._closed = True
-            made, self._made = self._made, None
-        if made is not None:
-            made.close()
+        self._model.close()
 
     def _conversation(self, store: AccountStore, identity: Identity, session_id: str) -> Conversation:
         path = session_uri(identity.user, session_id).path
@@ -164,14 +159,7 @@ class Planning:
 
     def chat(self) -> Chat:
         """The model, made when it is first needed. Raises `OpenVikingError` for one that is configured wrongly, or closed."""
-        if self._given is not None:
-            return self._given
-        with self._lock:
-            if self._made is None and not self._closed:
-                self._made = chat_of(self._settings, self._section)
-            if self._made is None:
-                raise _MODEL.unavailable("closed")
-            return self._made
+        return self._model.get()
 
     def _asked(self, messages: Sequence[dict[str, str]]) -> Completion:
         chat = self.chat()

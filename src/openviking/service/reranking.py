@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,6 +19,7 @@ from openviking.retrieve.reranking import behind_files, fitted, rescored
 from openviking.service.breaker import Breaker
 from openviking.service.embedding import Embedding
 from openviking.service.guarded import Guarded
+from openviking.service.kept_model import KeptModel
 from openviking.text import estimate_tokens
 
 STAGE: Final = "rerank"
@@ -77,18 +77,16 @@ class Reranking:
         given: Reranker | None = None,
     ) -> None:
         self._settings = settings
-        self._embedder = embedder
-        self._given = given
-        self._made: Reranker | None = None
-        self._lock = threading.Lock()
-        self._closed = False
+        self._model = KeptModel[Reranker](
+            lambda: reranker_of(settings, embedder()), given, lambda: _MODEL.unavailable("closed")
+        )
         self._provider = provider_of(settings)
         self.calls = Breaker(FAILURES, FIRST_PAUSE_S, LONGEST_PAUSE_S)
 
     @property
     def enabled(self) -> bool:
         """Whether there is a reranker."""
-        return self._given is not None or self._provider != "none"
+        return self._model.given is not None or self._provider != "none"
 
     @property
     def threshold(self) -> float:
@@ -96,7 +94,7 @@ class Reranking:
         if self._settings.threshold is not None:
             return self._settings.threshold
         plain = self._settings == RerankSettings() or self._provider in ("local", "none")
-        return 0.0 if plain and self._given is None else DEFAULT_THRESHOLD
+        return 0.0 if plain and self._model.given is None else DEFAULT_THRESHOLD
 
     def recalled(self, limit: int) -> int:
         """How many candidates a search for ``limit`` hits gives to `reread` (contract/retrieval.md §3.8)."""
@@ -153,21 +151,10 @@ class Reranking:
 
     def close(self) -> None:
         """Close the reranker unless it was given; calls under way come to an end."""
-        with self._lock:
-            self._closed = True
-            made, self._made = self._made, None
-        if made is not None:
-            made.close()
+        self._model.close()
 
     def _reranker(self) -> Reranker:
-        if self._given is not None:
-            return self._given
-        with self._lock:
-            if self._made is None and not self._closed:
-                self._made = reranker_of(self._settings, self._embedder())
-            if self._made is None:
-                raise _MODEL.unavailable("closed")
-            return self._made
+        return self._model.get()
 
     def _asked(self, reranker: Reranker, query: str, documents: Sequence[str]) -> list[float | None]:
         def scored() -> list[float | None]:
