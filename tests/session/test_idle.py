@@ -231,11 +231,14 @@ def test_after_a_restart_the_accounts_that_nobody_opens_are_looked_at(
         second.close()
 
 
-def test_it_can_be_switched_off(desk: Desk) -> None:
-    looking = idle(desk, Clock(), idle_commit=False)
+@pytest.mark.parametrize("wanted", [True, False])
+def test_it_can_be_switched_off(desk: Desk, wanted: bool) -> None:
+    looking = idle(desk, Clock(), idle_commit=wanted)
+    before = set(threading.enumerate())
     looking.start()
-    assert not any(thread.name == "openviking-idle sessions" for thread in threading.enumerate())
+    started = [one.name for one in threading.enumerate() if one not in before and "idle sessions" in one.name]
     looking.stop()
+    assert started == (["openviking-idle sessions"] if wanted else [])
 
 
 def test_sessions_have_the_configured_policy_where_nobody_says_one(open_desk: Callable[[], Desk]) -> None:
