@@ -20,13 +20,12 @@ from openviking.model.hit import NO_WORK, Degradation, FindResult, Hit
 from openviking.model.identity import Identity
 from openviking.model.skill import FILE
 from openviking.model.work import Work
-from openviking.service.accounts import Accounts
 from openviking.service.context_places import MOST, Look, looks
 from openviking.service.embedding import Asked
 from openviking.service.search import Search
 from openviking.service.search_request import SearchRequest
 from openviking.service.skill_views import best_of
-from openviking.store.port import View
+from openviking.store.port import AccountStore, View
 from openviking.uri import from_path
 
 WIDTH: Final = 4
@@ -56,16 +55,15 @@ class Found:
 class Gathering:
     """Carries out the finds of context mode."""
 
-    def __init__(self, accounts: Accounts, search: Search) -> None:
-        self._accounts = accounts
+    def __init__(self, search: Search) -> None:
         self._search = search
 
-    def meanings(self, identity: Identity, asked: Sequence[SearchRequest]) -> list[Asked]:
+    def meanings(self, identity: Identity, asked: Sequence[SearchRequest], store: AccountStore) -> list[Asked]:
         """What the embedding model makes of each query; it is asked once, whatever number of finds there will be.
 
         Raises as `Search.meaning`.
         """
-        return [self._search.meaning(identity, one) for one in asked]
+        return [self._search.meaning(identity, one, store) for one in asked]
 
     @property
     def waits(self) -> bool:
@@ -78,6 +76,7 @@ class Gathering:
         request: ContextRequest,
         asked: Sequence[tuple[SearchRequest, Asked]],
         exclusion: Exclusion,
+        store: AccountStore,
     ) -> Found:
         """What the queries ``asked``, with their meanings, find for ``request``; more where ``exclusion`` takes some away.
 
@@ -89,14 +88,14 @@ class Gathering:
             look, meaning = one
             try:
                 if look.packages:
-                    return self._packages(identity, look, meaning, exclusion)
-                return self._hits(identity, look, meaning, exclusion)
+                    return self._packages(identity, look, meaning, exclusion, store)
+                return self._hits(identity, look, meaning, exclusion, store)
             except InvalidArgumentError:
                 raise
             except OpenVikingError as error:
                 return error
 
-        with self._accounts.store(identity).read() as view:
+        with store.read() as view:
             plan = [
                 (look, meaning) for one, meaning in asked for look in looks(view, identity, request, one, exclusion)
             ]
@@ -105,12 +104,14 @@ class Gathering:
         with ThreadPoolExecutor(AT_ONCE, "openviking-context") as threads:
             return _together(identity, plan, list(threads.map(tried, plan)))
 
-    def _hits(self, identity: Identity, look: Look, meaning: Asked, exclusion: Exclusion) -> FindResult:
+    def _hits(
+        self, identity: Identity, look: Look, meaning: Asked, exclusion: Exclusion, store: AccountStore
+    ) -> FindResult:
         """The hits of a find; where too many of them are excluded, what there is beside and behind these as well."""
         request, work = look.request, NO_WORK
         hits: tuple[Hit, ...] = ()
         while True:
-            result = self._search.answered(look.identity or identity, request, meaning, rerank=True)
+            result = self._search.answered(look.identity or identity, request, meaning, store, rerank=True)
             hits, work = (*hits, *result.hits), work + result.work
             if len(result) < request.limit or _left(identity, hits, exclusion) >= look.enough:
                 break
@@ -120,19 +121,21 @@ class Gathering:
             request = further
         return replace(result, hits=hits, work=work)
 
-    def _packages(self, identity: Identity, look: Look, meaning: Asked, exclusion: Exclusion) -> FindResult:
+    def _packages(
+        self, identity: Identity, look: Look, meaning: Asked, exclusion: Exclusion, store: AccountStore
+    ) -> FindResult:
         """Hits in so many different packages of skills as are wanted, the best record of each; no model rereads them."""
         request, wanted = look.request, look.request.limit
         roots = [from_path(root) for root in request.scope.roots or ()]
         width = WIDTH * wanted
         while True:
-            result = self._search.answered(identity, replace(request, limit=width), meaning)
+            result = self._search.answered(identity, replace(request, limit=width), meaning, store)
             best = best_of(result.hits, roots)
             left = _left(identity, best.values(), exclusion)
             if (len(best) >= wanted and left >= look.enough) or len(result) < width:
                 break
             width *= GROWTH
-        with self._accounts.store(identity).read() as view:
+        with store.read() as view:
             there = [hit for path, hit in best.items() if _is_package(view, path)]
         return replace(result, hits=tuple(there[: wanted + len(best) - left]))
 

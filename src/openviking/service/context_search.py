@@ -35,6 +35,7 @@ from openviking.service.planning import Planning
 from openviking.service.search import Search
 from openviking.service.search_request import Options, SearchRequest
 from openviking.service.worker import Worker
+from openviking.store.port import AccountStore
 
 GLOBAL: Final = "global"
 """Buckets are searched at once, whatever strategy is configured for lists of hits."""
@@ -61,7 +62,7 @@ class ContextSearch:
         self._expands = retrieval.enable_intent
         self._in_passages = retrieval.context_passages
         self._least = retrieval.context_floor
-        self._gathering = Gathering(accounts, search)
+        self._gathering = Gathering(search)
         self._sessions = ContextSessions(accounts, worker)
         self._digests = Digests(planning, retrieval)
 
@@ -83,15 +84,16 @@ class ContextSearch:
 
     def _answered(self, identity: Identity, request: ContextRequest) -> ContextAnswer:
         asked = self._asked(identity, request)
+        store = self._accounts.store(identity)
         opened, lost = self._opened(identity, request)
         ledger = read_ledger(opened.ledger) if opened and request.cooling else None
         exclusion = self._exclusion(identity, request, opened, ledger)
         expanded = self._expanded(identity, request, asked, opened)
         requests = [replace(asked, query=query) for query in expanded.queries]
-        questions = list(zip(requests, self._gathering.meanings(identity, requests), strict=True))
-        with self._one_state(identity):
-            found = self._gathering.found(identity, request, questions, exclusion)
-            with self._accounts.store(identity).read() as view:
+        questions = list(zip(requests, self._gathering.meanings(identity, requests, store), strict=True))
+        with self._one_state(store):
+            found = self._gathering.found(identity, request, questions, exclusion, store)
+            with store.read() as view:
                 reading = Reading(view, identity.user)
                 floor = self._floor(request, *questions[0])
                 selection = select(request, _candidates(reading, found.candidates), exclusion, floor)
@@ -156,11 +158,11 @@ class ContextSearch:
         )  # fmt: skip
         return expansion(asked.query, planned)
 
-    def _one_state(self, identity: Identity) -> AbstractContextManager[object]:
+    def _one_state(self, store: AccountStore) -> AbstractContextManager[object]:
         """One state of the account for all that is read, unless that would be held while a model is waited for."""
         if self._gathering.waits:
             return contextlib.nullcontext()
-        return self._accounts.store(identity).read()
+        return store.read()
 
     def _noted(self, identity: Identity, result: ContextResult, opened: Opened | None, ledger: Ledger | None) -> Dedup:
         """What the ledger held back; what was served now is noted in it."""

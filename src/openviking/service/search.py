@@ -145,12 +145,11 @@ class Search:
         """Whether there is a rerank model."""
         return self._reranking is not None
 
-    def meaning(self, identity: Identity, request: SearchRequest) -> Asked:
-        """What the embedding model makes of a request; it is asked, and no view should be open meanwhile.
+    def meaning(self, identity: Identity, request: SearchRequest, store: AccountStore) -> Asked:
+        """What the embedding model makes of a request; it is asked, and no view of ``store`` should be open meanwhile.
 
         Raises only for pictures: `UnavailableError`, `DeadlineExceededError`, `InvalidArgumentError`.
         """
-        store = self._accounts.store(identity)
         if request.pictures and self._embedding is not None:
             pictures = self._pictures.loaded(identity, request.pictures)
             return self._embedding.looked_at(store, request.query, pictures)
@@ -158,18 +157,18 @@ class Search:
 
     def _answered(self, identity: Identity, request: SearchRequest, *, rerank: bool = False) -> FindResult:
         """The answer to one query: what it means, the first stage, perhaps a second one, and the telling of both."""
+        store = self._accounts.store(identity)
         began = time.perf_counter()
-        meaning = self.meaning(identity, request)
+        meaning = self.meaning(identity, request, store)
         asking = 0.0 if meaning.vector is None else 1000 * (time.perf_counter() - began)
-        result = self.answered(identity, request, meaning, rerank=rerank)
+        result = self.answered(identity, request, meaning, store, rerank=rerank)
         return replace(result, work=replace(result.work, embed_ms=asking))
 
     def answered(
-        self, identity: Identity, request: SearchRequest, meaning: Asked, *, rerank: bool = False
+        self, identity: Identity, request: SearchRequest, meaning: Asked, store: AccountStore, *, rerank: bool = False
     ) -> FindResult:
-        """The answer to one query whose ``meaning`` is known; with ``rerank`` the rerank model rereads it, if there is one."""
+        """The answer of the caller's ``store`` to one query whose ``meaning`` is known; with ``rerank`` a model rereads it."""
         reranking = self._reranking if rerank and not request.pictures else None
-        store = self._accounts.store(identity)
         weight = 0.0 if request.words_only else self._dense_weight
         asked = time.perf_counter()
         limit, threshold = request.limit, request.threshold
